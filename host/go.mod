@@ -1,0 +1,8 @@
+module m0serve.dev/host
+
+go 1.26
+
+require (
+	m0serve.dev/core v0.1.0
+	m0serve.dev/http v0.1.0
+)

@@ -1,0 +1,8 @@
+module m0serve.dev/http
+
+go 1.26
+
+require (
+	golang.org/x/sys v0.50.0
+	m0serve.dev/core v0.1.0
+)

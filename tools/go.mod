@@ -1,0 +1,3 @@
+module m0serve.dev/tools
+
+go 1.26

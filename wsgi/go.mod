@@ -1,0 +1,3 @@
+module m0serve.dev/wsgi
+
+go 1.26
