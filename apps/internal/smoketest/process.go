@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: MIT
+
+// Package smoketest runs the real binary of an application over real sockets:
+// it builds it, starts it on a free port of the loopback, reads its log, sends
+// it real signals and leaves no process behind.
+package smoketest
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// Patience bounds every wait of a smoke: far above what a healthy run takes,
+// far below the timeout of go test.
+const Patience = 20 * time.Second
+
+var banner = regexp.MustCompile(`listening on (http://[^ ]+)`)
+
+// Main builds the package in the current folder and runs the tests; *bin is
+// the binary's path while they run. It is the body of a TestMain.
+func Main(m *testing.M, bin *string) {
+	os.Exit(run(m, bin))
+}
+
+func run(m *testing.M, bin *string) int {
+	dir, err := os.MkdirTemp("", "smoke")
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "smoketest:", err)
+		return 1
+	}
+	defer os.RemoveAll(dir)
+	*bin = filepath.Join(dir, "app")
+	build := exec.Command("go", "build", "-o", *bin, ".")
+	build.Stdout, build.Stderr = os.Stderr, os.Stderr
+	if err := build.Run(); err != nil {
+		fmt.Fprintln(os.Stderr, "smoketest: go build:", err)
+		return 1
+	}
+	return m.Run()
+}
+
+// A Process is one running service: the process started and its workers.
+type Process struct {
+	URL string // of the listener, without a slash at the end
+	Cmd *exec.Cmd
+
+	done chan struct{} // closed once the process has ended
+	mu   sync.Mutex
+	log  bytes.Buffer // everything it printed
+}
+
+// Start runs bin on a free port with env added to a clean environment, and
+// waits for its banner. The test kills its whole process group at the end.
+func Start(t *testing.T, bin string, env ...string) *Process {
+	t.Helper()
+	p := Launch(t, bin, env...)
+	deadline := time.Now().Add(Patience)
+	for time.Now().Before(deadline) {
+		if m := banner.FindStringSubmatch(p.Log()); m != nil {
+			p.URL = strings.TrimSuffix(m[1], "/")
+			return p
+		}
+		select {
+		case <-p.done:
+			t.Fatalf("%s ended before it listened: %v\n%s", bin, p.Cmd.ProcessState, p.Log())
+		case <-time.After(5 * time.Millisecond):
+		}
+	}
+	t.Fatalf("%s printed no banner within %v:\n%s", bin, Patience, p.Log())
+	return nil
+}
+
+// Launch starts bin like Start, but waits for nothing.
+func Launch(t *testing.T, bin string, env ...string) *Process {
+	t.Helper()
+	p := &Process{Cmd: exec.Command(bin), done: make(chan struct{})}
+	p.Cmd.Env = append([]string{
+		"PATH=" + os.Getenv("PATH"), "HOME=" + os.Getenv("HOME"), "M0_PORT=0",
+	}, env...)
+	p.Cmd.Dir = t.TempDir()
+	p.Cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	r, w, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.Cmd.Stdout, p.Cmd.Stderr = w, w
+	if err := p.Cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	w.Close()
+	go p.collect(r)
+	go func() {
+		_ = p.Cmd.Wait()
+		close(p.done)
+	}()
+	t.Cleanup(func() {
+		_ = syscall.Kill(-p.Cmd.Process.Pid, syscall.SIGKILL)
+		<-p.done
+		r.Close()
+		if t.Failed() {
+			t.Logf("log of %s:\n%s", filepath.Base(bin), p.Log())
+		}
+	})
+	return p
+}
+
+func (p *Process) collect(r *os.File) {
+	lines := bufio.NewReader(r)
+	for {
+		line, err := lines.ReadBytes('\n')
+		p.mu.Lock()
+		p.log.Write(line)
+		p.mu.Unlock()
+		if err != nil {
+			return
+		}
+	}
+}
+
+// Log is what the service has printed so far.
+func (p *Process) Log() string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.log.String()
+}
+
+// Signal sends sig to the started process alone, not to its workers.
+func (p *Process) Signal(t *testing.T, sig os.Signal) {
+	t.Helper()
+	if err := p.Cmd.Process.Signal(sig); err != nil && !errors.Is(err, os.ErrProcessDone) {
+		t.Fatal(err)
+	}
+}
+
+// Kill ends the started process and all its workers at once, as a power cut
+// would, and waits until they are gone.
+func (p *Process) Kill(t *testing.T) {
+	t.Helper()
+	if err := syscall.Kill(-p.Cmd.Process.Pid, syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	p.Wait(t)
+}
+
+// Wait waits for the end of the started process and gives its exit status, -1
+// when a signal ended it.
+func (p *Process) Wait(t *testing.T) int {
+	t.Helper()
+	select {
+	case <-p.done:
+		return p.Cmd.ProcessState.ExitCode()
+	case <-time.After(Patience):
+		t.Fatalf("process %d still runs after %v:\n%s", p.Cmd.Process.Pid, Patience, p.Log())
+		return 0
+	}
+}
+
+// Until polls ok until it is true, and fails the test with what when it never
+// is. ok may not fail the test itself.
+func Until(t *testing.T, what string, ok func() bool) {
+	t.Helper()
+	deadline := time.Now().Add(Patience)
+	for !ok() {
+		if time.Now().After(deadline) {
+			t.Fatalf("waited %v in vain for: %s", Patience, what)
+		}
+		time.Sleep(2 * time.Millisecond)
+	}
+}
