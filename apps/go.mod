@@ -9,3 +9,8 @@ require (
 	m0serve.dev/http v0.1.0
 	m0serve.dev/sqlite v0.1.0
 )
+
+require (
+	github.com/chromedp/cdproto v0.160.1
+	github.com/chromedp/chromedp v0.23.1
+)
