@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: MIT
+
+// Package bus carries events between the processes of one service.
+//
+// # Model
+//
+// Before any worker starts, the process that starts them makes a [Page] of
+// shared memory and one channel per worker, spares included ([NewChannels]): a
+// pair of connected datagram sockets. The workers inherit all of it and join
+// with [Open]. A publisher takes an id from the page, encodes its event and
+// sends it to every channel; there is no separate path to its own process. So
+// a frame reaches every worker once or is counted as dropped, at one worker
+// too. Message boundaries survive concurrent writers, and a writer that
+// crashes leaves no half frame. A body above 64 KiB is written once to a
+// sealed memory file, and its descriptor goes to every channel.
+//
+// [Local] is the same bus inside one process, on every system.
+//
+// # Order
+//
+// Ids come from one atomic word, so they are unique and only grow. The frames
+// of one publisher arrive in the order in which it sent them; those of two may
+// cross on the way. A receiver sees a gap in the ids and holds what lies
+// behind it until it closes, at most for the window (20 ms); without a gap
+// nothing is held. So an id that is taken and never published costs the frames
+// behind it the window. A frame that comes after a higher id was delivered is
+// delivered all the same and counted as late: whoever filters by id decides.
+//
+// # When a peer does not read
+//
+// A frame that finds a channel full waits in that channel's own queue, in
+// order (8 MiB and 8192 frames in each publisher), then it is dropped, counted
+// for the channel in [Stats] and on the page, and reported by a
+// [RefusedError]. Other channels do not notice, and the publisher never waits.
+// A worker learns on its receiving goroutine that frames were dropped for it
+// ([Config].Lost). Large bodies that wait in a channel are bounded to 64 MiB
+// over all publishers, since the kernel charges their sender next to nothing.
+//
+// A channel whose line on the page is [Vacant] gets nothing: spares cost
+// nothing. Opening a channel ends that; the supervisor sets [Starting] before
+// it starts the first worker for a line, so that not even the frames of the
+// moment in between are missed. A worker that died keeps its state, and its
+// successor at the same index finds the frames of the meantime ([Bus.Backlog]).
+//
+// # Names
+//
+// A channel name that opens with \x01 belongs to the server ([IsReserved]).
+// Publish refuses it, and every door through which an untrusted name comes,
+// publishing or subscribing, calls [CheckName]. Only [Bus.SendTo] sends under
+// such a name.
+//
+// # Limits
+//
+// Names up to 512 bytes of UTF-8 without control bytes, kinds up to 255,
+// bodies up to 4 MiB. The bus stores nothing, retransmits nothing, knows no
+// subscriptions and crosses no machine.
+package bus

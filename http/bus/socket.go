@@ -1,0 +1,231 @@
+// SPDX-License-Identifier: MIT
+
+package bus
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"sync/atomic"
+	"syscall"
+	"time"
+
+	"m0serve.dev/http/internal/sys"
+)
+
+// sendBufferBytes is asked for each channel: about 6,500 frames of 300 bytes
+// before a publisher has to queue.
+const sendBufferBytes = 4 << 20
+
+// Channels are the socket pairs of a service, one per worker and spare, made
+// by the process that starts the workers. They are plain descriptors, closed
+// on exec: an os.File around one would close it when it is collected, and the
+// number would soon mean something else.
+type Channels struct {
+	Read  []int // Read[i] goes to worker i
+	Write []int // all of them go to every worker
+}
+
+// NewChannels makes n channels.
+func NewChannels(n int) (*Channels, error) {
+	if n < 1 || n > MaxWorkers {
+		return nil, fmt.Errorf("bus: %d channels, want 1 to %d", n, MaxWorkers)
+	}
+	c := &Channels{}
+	for range n {
+		read, write, err := sys.BusPair()
+		if err != nil {
+			return nil, errors.Join(fmt.Errorf("bus: new channel: %w", err), c.Close())
+		}
+		sys.BusSendBuffer(write, sendBufferBytes)
+		c.Read = append(c.Read, read)
+		c.Write = append(c.Write, write)
+	}
+	return c, nil
+}
+
+// Close closes the descriptors of this process.
+func (c *Channels) Close() error {
+	var errs []error
+	for _, fd := range append(c.Read, c.Write...) {
+		errs = append(errs, sys.BusClose(fd))
+	}
+	c.Read, c.Write = nil, nil
+	return errors.Join(errs...)
+}
+
+// A socketSender writes to an inherited descriptor, which stays its owner's.
+type socketSender struct {
+	fd       int
+	line     *Line
+	largeMax int
+}
+
+func (s *socketSender) send(p *packet) error {
+	if p.large == nil {
+		return sys.BusSend(s.fd, p.data, -1)
+	}
+	if !s.line.takeLarge(p.body, s.largeMax) {
+		return sys.ErrBusShort
+	}
+	err := sys.BusSend(s.fd, p.data, p.large.fd)
+	if err != nil {
+		s.line.freeLarge(p.body)
+	}
+	return err
+}
+
+func (s *socketSender) wait(limit time.Duration) bool { return sys.BusWritable(s.fd, limit) }
+
+// socketErrorsMax is how many system errors in a row end the reception: the
+// descriptor is not what it was.
+const socketErrorsMax = 16
+
+// A socketReceiver reads a channel through the runtime's poller, so that a
+// silent channel costs neither a thread nor a wake-up. The receiving goroutine
+// owns it; close may come from any.
+type socketReceiver struct {
+	file    *os.File // over a duplicate of the inherited descriptor
+	conn    syscall.RawConn
+	line    *Line
+	due     time.Time // the deadline that file has
+	buf     []byte
+	names   names
+	damaged atomic.Uint64
+
+	read readResult // of the last call of tryRead
+	fail int        // system errors in a row
+	wait func(fd uintptr) bool
+	peek func(fd uintptr) bool
+}
+
+type readResult struct {
+	n, pass int
+	err     error
+}
+
+func newSocketReceiver(fd int, line *Line) (*socketReceiver, error) {
+	dup, err := sys.BusDup(fd)
+	if err != nil {
+		return nil, err
+	}
+	r := &socketReceiver{
+		file: os.NewFile(uintptr(dup), "bus"),
+		line: line,
+		buf:  make([]byte, datagramBytes),
+	}
+	r.wait = r.tryRead
+	r.peek = func(fd uintptr) bool { r.tryRead(fd); return true }
+	// A descriptor that the poller does not take has no deadlines.
+	err = r.file.SetReadDeadline(time.Time{})
+	if err == nil {
+		r.conn, err = r.file.SyscallConn()
+	}
+	if err != nil {
+		return nil, errors.Join(err, r.file.Close())
+	}
+	return r, nil
+}
+
+func (r *socketReceiver) tryRead(fd uintptr) bool {
+	r.read.n, r.read.pass, r.read.err = sys.BusRecv(int(fd), r.buf)
+	return r.read.err != sys.ErrBusEmpty
+}
+
+// recv waits for the next frame, until due unless that is zero.
+func (r *socketReceiver) recv(due time.Time) (Frame, error) {
+	if !due.Equal(r.due) {
+		if err := r.file.SetReadDeadline(due); err != nil {
+			return Frame{}, err
+		}
+		r.due = due
+	}
+	return r.next(r.wait)
+}
+
+// try returns the next frame if one waits, else sys.ErrBusEmpty.
+func (r *socketReceiver) try() (Frame, error) {
+	if !r.due.IsZero() {
+		if err := r.file.SetReadDeadline(time.Time{}); err != nil {
+			return Frame{}, err
+		}
+		r.due = time.Time{}
+	}
+	return r.next(r.peek)
+}
+
+// next reads until a datagram is a frame.
+func (r *socketReceiver) next(read func(fd uintptr) bool) (Frame, error) {
+	for {
+		if err := r.conn.Read(read); err != nil {
+			return Frame{}, err // closed, or due
+		}
+		if r.read.err == sys.ErrBusEmpty {
+			return Frame{}, sys.ErrBusEmpty
+		}
+		if r.read.err != nil && r.read.err != sys.ErrBusCut {
+			r.fail++
+			if r.fail >= socketErrorsMax {
+				return Frame{}, fmt.Errorf("bus: receive: %w", r.read.err)
+			}
+			continue
+		}
+		r.fail = 0
+		f, ok := r.frame()
+		if ok {
+			return f, nil
+		}
+		r.damaged.Add(1)
+	}
+}
+
+// frame makes a frame of the datagram just read and closes its descriptor.
+func (r *socketReceiver) frame() (Frame, bool) {
+	if r.read.pass >= 0 {
+		defer func() { _ = sys.BusClose(r.read.pass) }()
+	}
+	v, err := decode(r.buf[:r.read.n])
+	if err != nil {
+		return Frame{}, false
+	}
+	if v.large {
+		r.line.freeLarge(v.bytes)
+	}
+	if r.read.err != nil || v.large != (r.read.pass >= 0) {
+		return Frame{}, false
+	}
+	f := Frame{
+		ID: v.id, Origin: v.origin,
+		Channel: r.names.get(v.channel), Kind: r.names.get(v.kind),
+	}
+	if !v.large {
+		f.Body = bytes.Clone(v.body)
+		return f, true
+	}
+	f.Body, err = sys.BusReadSealed(r.read.pass, v.bytes)
+	return f, err == nil
+}
+
+func (r *socketReceiver) damages() uint64 { return r.damaged.Load() }
+
+func (r *socketReceiver) close() { _ = r.file.Close() }
+
+// namesMax bounds the strings kept for reuse.
+const namesMax = 1024
+
+// names keeps the strings of recent channels and kinds, so that a busy channel
+// does not allocate its name for each frame.
+type names map[string]string
+
+func (n *names) get(b []byte) string {
+	if s, ok := (*n)[string(b)]; ok {
+		return s
+	}
+	if *n == nil || len(*n) >= namesMax {
+		*n = make(names)
+	}
+	s := string(b)
+	(*n)[s] = s
+	return s
+}
