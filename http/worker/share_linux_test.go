@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: MIT
+
+package worker
+
+import (
+	"errors"
+	"net"
+	"os"
+	"slices"
+	"syscall"
+	"testing"
+	"time"
+
+	"m0serve.dev/http/bus"
+)
+
+// a crew is the shares of some workers, all in this process.
+type crew struct {
+	page   *bus.Page
+	shares []*Share
+	got    chan adopted
+}
+
+type adopted struct{ index, fd int }
+
+// newCrew makes ready workers whose hand-overs arrive on got.
+func newCrew(t *testing.T, workers int) *crew {
+	t.Helper()
+	page, pageFD, err := bus.NewPage(workers)
+	must(t, err)
+	channels, err := bus.NewChannels(workers)
+	must(t, err)
+	closeAtEnd(t, pageFD)
+	t.Cleanup(func() { _ = channels.Close() })
+	c := &crew{page: page, got: make(chan adopted, 1024)}
+	for i := range workers {
+		fds := slices.Clone(channels.Write)
+		fds[i] = channels.Read[i]
+		share, err := NewShare(page, i, fds)
+		must(t, err)
+		c.shares = append(c.shares, share)
+	}
+	for i, s := range c.shares {
+		page.Worker(i).Claim(os.Getpid())
+		page.Worker(i).SetState(bus.Ready)
+		s.Start(func(fd int) error { c.got <- adopted{i, fd}; return nil })
+		t.Cleanup(func() { _ = s.file.Close() })
+	}
+	return c
+}
+
+// accept has worker index accept a connection and tells who holds it now.
+func (c *crew) accept(t *testing.T, index int) int {
+	t.Helper()
+	client, server := connection(t)
+	defer syscall.Close(client)
+	defer syscall.Close(server)
+	if c.shares[index].Accepted(server) {
+		return index
+	}
+	got := <-c.got
+	defer syscall.Close(got.fd)
+	// It must be the same connection that came out at the other end.
+	_, err := syscall.Write(client, []byte("?"))
+	must(t, err)
+	var b [1]byte
+	if n, err := syscall.Read(got.fd, b[:]); n != 1 || err != nil || b[0] != '?' {
+		t.Errorf("read from the handed-over connection = %d, %v, %q; want ?", n, err, b)
+	}
+	return got.index
+}
+
+func connection(t *testing.T) (client, server int) {
+	t.Helper()
+	fds, err := syscall.Socketpair(syscall.AF_UNIX, syscall.SOCK_STREAM, 0)
+	must(t, err)
+	return fds[0], fds[1]
+}
+
+func TestBurstAtOneWorkerSplitsEvenly(t *testing.T) {
+	for _, workers := range []int{2, 3, 4} {
+		c := newCrew(t, workers)
+		held := make([]int, workers)
+		for range 16 * workers {
+			held[c.accept(t, 0)]++ // worker 0 wins every race
+		}
+		for i, n := range held {
+			if n != 16 || c.page.Worker(i).Connections() != 16 {
+				t.Errorf("%d workers: index %d holds %d (page: %d), want 16 of %v",
+					workers, i, n, c.page.Worker(i).Connections(), held)
+			}
+		}
+		want := uint64(16 * (workers - 1))
+		if got := c.page.Worker(0).Handoffs(); got != want {
+			t.Errorf("%d workers: %d hand-offs counted, want %d", workers, got, want)
+		}
+		if got := c.page.Worker(workers - 1).Taken(); got != 16 {
+			t.Errorf("%d workers: the last took %d, want 16", workers, got)
+		}
+	}
+}
+
+func TestClosedConnectionsMakeRoom(t *testing.T) {
+	c := newCrew(t, 2)
+	for range 8 {
+		c.accept(t, 0)
+	}
+	for range 4 {
+		c.shares[1].Closed()
+	}
+	for range 4 {
+		if got := c.accept(t, 0); got != 1 {
+			t.Errorf("accept with 4 against 0 went to %d, want 1", got)
+		}
+	}
+	if got := c.accept(t, 1); got != 1 {
+		t.Errorf("accept with equal loads went to %d, want kept by 1", got)
+	}
+}
+
+func TestNothingGoesToASiblingThatIsNotThere(t *testing.T) {
+	for name, damage := range map[string]func(c *crew){
+		"stopped": func(c *crew) {
+			c.shares[1].Leave()
+			c.page.Worker(1).SetState(bus.Ready)
+			c.page.Worker(1).Beat(bus.Uptime() - staleAfter - time.Millisecond)
+		},
+		"never beat": func(c *crew) {
+			c.shares[1].Leave()
+			c.page.Worker(1).Claim(1)
+			c.page.Worker(1).SetState(bus.Ready)
+		},
+		"draining":      func(c *crew) { c.shares[1].Leave() },
+		"not yet ready": func(c *crew) { c.page.Worker(1).SetState(bus.Starting) },
+	} {
+		c := newCrew(t, 2)
+		damage(c)
+		for range 4 {
+			client, server := connection(t)
+			if !c.shares[0].Accepted(server) {
+				t.Errorf("%s: a connection was handed over", name)
+			}
+			closeAtEnd(t, client, server)
+		}
+		if got := c.page.Worker(0).Handoffs(); got != 0 {
+			t.Errorf("%s: %d hand-offs counted, want 0", name, got)
+		}
+	}
+}
+
+func TestFullChannelKeepsTheConnection(t *testing.T) {
+	c := newCrew(t, 2)
+	_ = c.shares[1].file.Close() // worker 1 reads no more, but its channel stays
+	client, server := connection(t)
+	closeAtEnd(t, client, server)
+	c.page.Worker(0).AddConnections(1 << 20)
+	before, sent := c.page.Worker(1).Connections(), 0
+	for !c.shares[0].Accepted(server) {
+		if sent++; sent > 1<<16 {
+			t.Fatal("the channel never filled")
+		}
+	}
+	if got := c.page.Worker(1).Connections() - before; got != sent {
+		t.Errorf("sibling is counted %d, want the %d that were sent", got, sent)
+	}
+}
+
+func TestRefusedAdoptionClosesAndUncounts(t *testing.T) {
+	c := newCrew(t, 2)
+	client, server := connection(t)
+	defer syscall.Close(client)
+	c.page.Worker(0).AddConnections(1)
+	// Sent by hand, so that worker 1's own receiver does not see it.
+	share := c.shares[1]
+	c.page.Worker(1).AddConnections(1)
+	share.take(server, func(int) error { return errors.New("draining") })
+	var b [1]byte
+	if n, err := syscall.Read(client, b[:]); n != 0 || err != nil {
+		t.Errorf("read at the client = %d, %v; want the end: the connection was closed", n, err)
+	}
+	if got := c.page.Worker(1).Connections(); got != 0 {
+		t.Errorf("worker 1 is counted %d, want 0", got)
+	}
+}
+
+func TestMendRepairsACountLeftByAPredecessor(t *testing.T) {
+	c := newCrew(t, 2)
+	c.page.Worker(1).AddConnections(5) // counted for a worker that is gone
+	for deadline := time.Now().Add(patience); c.page.Worker(1).Connections() != 0; {
+		if time.Now().After(deadline) {
+			t.Fatalf("count stays at %d, want 0", c.page.Worker(1).Connections())
+		}
+		time.Sleep(time.Millisecond)
+	}
+}
+
+func TestShareOfAnotherPageIsRefused(t *testing.T) {
+	page, fd, err := bus.NewPage(1)
+	must(t, err)
+	closeAtEnd(t, fd)
+	if s, err := NewShare(page, 1, []int{1, 2}); err == nil {
+		t.Errorf("NewShare of 2 channels on a page of 1 = %v, want an error", s)
+	}
+}
+
+func TestListenerFDNeedsADescriptor(t *testing.T) {
+	if fd, err := ListenerFD(struct{ net.Listener }{}); err == nil {
+		t.Errorf("ListenerFD of a listener without a descriptor = %d, want an error", fd)
+	}
+}
