@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: MIT
+
+package host
+
+import (
+	"log/slog"
+	"net/http"
+	"sync/atomic"
+	"time"
+
+	"m0serve.dev/http/config"
+)
+
+// An App is an application as the host sees it. Only Handler is required.
+type App struct {
+	// Name shows in messages; "" is "app".
+	Name string
+	// Handler builds the application's handler, once in every worker. An error
+	// ends the service with status 78: it says what is wrong with the
+	// configuration or the surroundings, and no banner was printed.
+	Handler func(*Context) (http.Handler, error)
+	// Producer builds what publishes by itself, once, in worker 0. nil: nothing.
+	Producer func(*Context) (Producer, error)
+	// PageSlots is the number of words of memory that all workers share as
+	// Context.Page. nil: none.
+	PageSlots func(workers int) int
+	// MaxWorkers is the most processes this application can be served from; a
+	// larger M0_WORKERS is refused. 0: no bound.
+	MaxWorkers int
+	// Log is where the host reports; nil: lines on standard error.
+	Log *slog.Logger
+}
+
+// A Context is what the host gives to an application while it is built. Its
+// fields do not change, so it may be kept.
+type Context struct {
+	Config    config.App
+	Index     int             // of this worker: 0 … Workers-1
+	Workers   int             // processes that serve
+	Publisher *Publisher      // to every stream of every worker
+	Page      []atomic.Uint64 // shared by the workers, zeroed at the start; nil without PageSlots
+	Log       *slog.Logger
+}
+
+// A Producer publishes by itself, at a rate of its own. It runs in worker 0, on
+// one goroutine.
+//
+// A producer that also has a method Wanted() bool is asked once, after it was
+// built; false means that it has nothing to do, and no goroutine is started.
+type Producer interface {
+	// Step does one step and returns the time from this step's scheduled start
+	// to the next. The rate is fixed and never catches up: after a step that
+	// took longer than that, the next one starts at once, and the schedule goes
+	// on from there. An error, like a panic, ends the producer; the server goes
+	// on. Step should return soon after out.Stopping() is closed.
+	Step(out *Publisher) (next time.Duration, err error)
+}
+
+func (a *App) name() string {
+	if a.Name == "" {
+		return "app"
+	}
+	return a.Name
+}

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: MIT
+
+// Package host runs a Go application as a realtime web service.
+//
+// The application brings an http.Handler and, if it wants, a Producer; all else
+// that a server's main has to get right is here: the listener, one or more
+// worker processes, the bus between them, shared accepts, signals and the
+// drain.
+//
+//	func main() { host.Main(host.App{Name: "clock", Handler: newHandler}) }
+//
+// # Start
+//
+// The order of the start is one function, service.run: refuse, listen, shared
+// page, application page, bus, accept share, spawn; then, in each worker, adopt
+// what was inherited, bind the accept share, arm the signals, build the
+// handler, build and start the producer (worker 0 alone), serve, stop the
+// producer, leave. With M0_WORKERS above 1 the process started is a supervisor
+// and serves nothing itself; with one worker it is the service.
+//
+// # Configuration
+//
+// Settings come from the environment (package config). One that cannot be
+// honoured ends the process with status 78 and a line that names it, before
+// anything is bound; so does a handler or producer that cannot be built. Exit
+// status 0 is a clean end, 1 a failure.
+//
+// # Limits
+//
+// Several workers need Linux; elsewhere a larger M0_WORKERS is refused. TLS is
+// not here: serve the same handler on net/http, or terminate in front.
+package host

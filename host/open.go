@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: MIT
+
+package host
+
+import (
+	"fmt"
+	"net"
+	"os"
+	"strconv"
+	"sync/atomic"
+
+	"m0serve.dev/http/bus"
+	"m0serve.dev/http/worker"
+)
+
+// The first steps of a service: what all its processes share is made by the
+// one that was started by hand and taken over by its workers.
+
+func (s *service) refuse() (err error) {
+	if s.cfg, err = settings(s.app, os.LookupEnv); err != nil {
+		return err
+	}
+	s.inherited, err = worker.Adopt()
+	return err
+}
+
+func (s *service) listen() (err error) {
+	if s.inherited != nil {
+		s.listener, err = s.inherited.Listen()
+		return err
+	}
+	s.listener, err = net.Listen("tcp", net.JoinHostPort(s.cfg.Host, strconv.Itoa(s.cfg.Port)))
+	if err != nil {
+		return fmt.Errorf("M0_HOST and M0_PORT: %w", err)
+	}
+	if s.supervises() {
+		s.handed.Listener, err = worker.ListenerFD(s.listener)
+	}
+	return err
+}
+
+func (s *service) openPage() (err error) {
+	switch {
+	case s.inherited != nil:
+		s.page, err = bus.OpenPage(s.inherited.Page)
+		return wrongInheritance(worker.EnvPage, err)
+	case s.supervises():
+		s.page, s.handed.Page, err = bus.NewPage(s.cfg.Workers)
+	}
+	return err
+}
+
+func (s *service) openAppPage() (err error) {
+	count := 0
+	if s.app.PageSlots != nil {
+		count = s.app.PageSlots(s.workers())
+	}
+	switch {
+	case s.inherited != nil && s.inherited.AppPage != 0:
+		s.words, err = bus.OpenWords(s.inherited.AppPage)
+		return wrongInheritance(worker.EnvAppPage, err)
+	case count <= 0 || s.inherited != nil:
+		return nil
+	case s.supervises():
+		s.words, s.handed.AppPage, err = bus.NewWords(count)
+		return err
+	}
+	s.words = make([]atomic.Uint64, count)
+	return nil
+}
+
+func (s *service) openChannels() (err error) {
+	if s.supervises() {
+		s.handed.Bus, err = bus.NewChannels(s.cfg.Workers)
+	}
+	return err
+}
+
+func (s *service) openAcceptShare() (err error) {
+	if s.supervises() && s.cfg.AcceptShare {
+		s.handed.Accept, err = bus.NewChannels(s.cfg.Workers)
+	}
+	return err
+}
+
+// spawn runs the workers until the service is over.
+func (s *service) spawn() int {
+	for i := range s.cfg.Workers {
+		// From here on publishers fill its channel, whenever it starts.
+		s.page.Worker(i).SetState(bus.Starting)
+	}
+	drain := s.cfg.Drain
+	if drain == 0 {
+		drain = -1 // none at all; 0 would be the default
+	}
+	return worker.Supervise(worker.Config{
+		Workers: s.cfg.Workers, Handed: s.handed, Drain: drain, Log: s.log,
+		Ready: s.announce,
+		// Nobody hands a connection to a place that is empty.
+		Died: func(index int) { s.page.Worker(index).Claim(0) },
+	})
+}
+
+// workers is the number of processes that serve.
+func (s *service) workers() int {
+	if s.inherited != nil {
+		return s.inherited.Workers
+	}
+	return s.cfg.Workers
+}
+
+func (s *service) index() int {
+	if s.inherited != nil {
+		return s.inherited.Index
+	}
+	return 0
+}
+
+// announce prints the banner, once all workers serve.
+func (s *service) announce() {
+	fmt.Fprintf(s.stderr, "listening on http://%s (workers %d)\n", s.listener.Addr(), s.workers())
+}
+
+// wrongInheritance makes an inherited page that is none a refusal.
+func wrongInheritance(name string, err error) error {
+	if err == nil {
+		return nil
+	}
+	return refusal{fmt.Errorf("%s: %w", name, err)}
+}

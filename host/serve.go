@@ -1,0 +1,219 @@
+// SPDX-License-Identifier: MIT
+
+package host
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/signal"
+	"syscall"
+	"time"
+
+	"m0serve.dev/http/bus"
+	"m0serve.dev/http/worker"
+)
+
+// The second half of a service's steps: those of a process that serves.
+
+var (
+	// errStopped ends a start that was told to stop; nothing is wrong.
+	errStopped = errors.New("stopped before it served")
+	errAgain   = errors.New("a second signal ended the drain")
+)
+
+func (s *service) adopt() (err error) {
+	if s.inherited == nil {
+		s.bus = bus.Local()
+	} else {
+		in := s.inherited
+		if err := in.WatchSupervisor(s.orphaned); err != nil {
+			return err
+		}
+		s.page.Worker(in.Index).Claim(os.Getpid())
+		s.bus, err = bus.Open(bus.Config{
+			Page: s.page, Read: in.BusRead, Write: in.Bus, Index: in.Index, Log: s.log,
+		})
+		if err != nil {
+			return wrongInheritance(worker.EnvBus, err)
+		}
+	}
+	s.context = &Context{
+		Config: s.cfg, Index: s.index(), Workers: s.workers(),
+		Publisher: newPublisher(s.bus), Page: s.words, Log: s.log,
+	}
+	return nil
+}
+
+// orphaned ends a worker whose supervisor is gone: nobody would stop it.
+func (s *service) orphaned() {
+	s.log.Error("host: the supervisor is gone, leaving", "index", s.index())
+	os.Exit(exitFailure)
+}
+
+func (s *service) bindAcceptShare() (err error) {
+	if s.inherited != nil && s.inherited.Accept != nil {
+		s.share, err = worker.NewShare(s.page, s.index(), s.inherited.Accept)
+	}
+	return err
+}
+
+// armSignals takes SIGTERM and SIGINT, also when they were inherited as
+// ignored.
+func (s *service) armSignals() error {
+	s.stops = make(chan os.Signal, 8)
+	signal.Notify(s.stops, syscall.SIGTERM, syscall.SIGINT)
+	return nil
+}
+
+func (s *service) buildHandler() (err error) {
+	s.handler, err = build(s, "handler", s.app.Handler)
+	return err
+}
+
+func (s *service) startProducer() error {
+	if s.app.Producer == nil || s.index() != 0 {
+		return nil
+	}
+	producer, err := build(s, "producer", s.app.Producer)
+	if err != nil {
+		return err
+	}
+	s.producer = startRunner(s.app.name(), producer, s.context.Publisher, s.log)
+	return nil
+}
+
+// build has the application build a part of itself. It is not waited for when
+// the service is told to stop meanwhile. An error or a panic is a refusal: the
+// next try would end the same.
+func build[T any](s *service, what string, of func(*Context) (T, error)) (T, error) {
+	type result struct {
+		part T
+		err  error
+	}
+	built := make(chan result, 1)
+	go func() {
+		r := result{err: errors.New("it ended its goroutine")}
+		defer func() {
+			if v := recover(); v != nil {
+				r.err = fmt.Errorf("panic: %v", v)
+			}
+			built <- r
+		}()
+		r.part, r.err = of(s.context)
+	}()
+	select {
+	case r := <-built:
+		if r.err == nil && any(r.part) == nil {
+			r.err = errors.New("got nil")
+		}
+		if r.err != nil {
+			return r.part, refusal{fmt.Errorf("the %s cannot be built: %w", what, r.err)}
+		}
+		return r.part, nil
+	case <-s.stops:
+		var none T
+		return none, errStopped
+	}
+}
+
+// serve serves until told to stop, and then drains.
+func (s *service) serve() error {
+	engine := newEngine(s)
+	served := make(chan error, 1)
+	go func() { served <- engine.serve(s.listener) }()
+	if err := s.ready(engine); err != nil {
+		return err
+	}
+	select {
+	case err := <-served:
+		return fmt.Errorf("serve: %w", err)
+	case <-s.stops:
+	}
+	return s.drain(engine)
+}
+
+// ready tells the world that this process serves.
+func (s *service) ready(engine *engine) error {
+	if s.inherited == nil {
+		s.announce()
+		return nil
+	}
+	s.page.Worker(s.index()).SetState(bus.Ready)
+	if s.share != nil {
+		s.share.Start(engine.adopt)
+	}
+	return s.inherited.Ready()
+}
+
+// drain ends everything at once: the streams, the requests and the producer
+// have one bound in common, and it begins now.
+func (s *service) drain(engine *engine) error {
+	s.deadline = time.After(s.cfg.Drain)
+	ctx, cancel := context.WithTimeout(context.Background(), s.cfg.Drain)
+	defer cancel()
+	if s.producer != nil {
+		s.producer.stop()
+	}
+	if s.share != nil {
+		s.share.Leave()
+	}
+	drained := make(chan error, 1)
+	go func() { drained <- engine.shutdown(ctx) }()
+	select {
+	case err := <-drained:
+		// What is left of the drain still belongs to the producer.
+		s.unclean = err
+		return nil
+	case <-s.again():
+		return errAgain
+	}
+}
+
+// again is the signal that ends a drain at once. A worker leaves that to its
+// supervisor: a terminal and a service manager signal both, and twice is not
+// twice then.
+func (s *service) again() <-chan os.Signal {
+	if s.inherited != nil {
+		return nil
+	}
+	return s.stops
+}
+
+// stopProducer waits for the producer's step until the drain is over, and then
+// leaves without it.
+func (s *service) stopProducer() error {
+	if s.producer == nil {
+		return nil
+	}
+	select {
+	case <-s.producer.done:
+		return nil
+	case <-s.deadline:
+		fmt.Fprintf(s.stderr, "host: abandoned a producer step still running %g s after the drain;"+
+			" exiting without it\n", s.cfg.Drain.Seconds())
+		return nil
+	case <-s.again():
+		return errAgain
+	}
+}
+
+// leave says whether the end was clean.
+func (s *service) leave() error {
+	if s.unclean != nil {
+		return fmt.Errorf("the drain was not over after %g s: %w", s.cfg.Drain.Seconds(), s.unclean)
+	}
+	return nil
+}
+
+// close gives back what a process that goes on would miss.
+func (s *service) close() {
+	if s.stops != nil {
+		signal.Stop(s.stops)
+	}
+	if s.bus != nil {
+		s.bus.Close()
+	}
+	_ = s.listener.Close()
+}

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: MIT
+
+package host
+
+import (
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"sync/atomic"
+	"time"
+
+	"m0serve.dev/http/bus"
+	"m0serve.dev/http/config"
+	"m0serve.dev/http/worker"
+)
+
+// A service is one process's way through its life: the supervisor of several
+// workers, one of them, or all there is. Its steps run one after the other on
+// the goroutine of Run.
+type service struct {
+	app    *App
+	stderr io.Writer
+	log    *slog.Logger
+
+	cfg       config.App
+	inherited *worker.Inherited // nil: started by hand, not by a supervisor
+	listener  net.Listener
+	handed    worker.Handed // of a supervisor
+	page      *bus.Page     // nil when one process serves alone
+	words     []atomic.Uint64
+	bus       *bus.Bus
+	share     *worker.Share // nil: nothing to share accepts with
+	stops     chan os.Signal
+	context   *Context
+	handler   http.Handler
+	producer  *runner          // nil: none in this process
+	deadline  <-chan time.Time // the end of the drain
+	unclean   error            // why the drain was cut short
+}
+
+// run is the life of the process, in order, and returns its exit status. What a
+// supervisor makes, its workers find in the same step, inherited.
+func (s *service) run() int {
+	err := inOrder(
+		s.refuse,          // wrong settings and stray names, before anything is bound
+		s.listen,          // once, in the process that will start the workers
+		s.openPage,        // the event id and a line for each worker
+		s.openAppPage,     // the application's own words, when it asks for some
+		s.openChannels,    // of the bus, before any worker starts
+		s.openAcceptShare, // above one worker
+	)
+	if err != nil {
+		return explain(s.stderr, err)
+	}
+	if s.supervises() {
+		return s.spawn() // copies of this program, which come by here again
+	}
+	defer s.close()
+	return explain(s.stderr, inOrder(
+		s.adopt,           // the place at the bus, the life line
+		s.bindAcceptShare, // take connections from siblings, pass on some
+		s.armSignals,      // of this process
+		s.buildHandler,    // the application's
+		s.startProducer,   // worker 0 alone builds and starts it
+		s.serve,           // until told to stop, then drain
+		s.stopProducer,    // within the same bound, beside the drain
+		s.leave,
+	))
+}
+
+// inOrder takes the steps one by one until one fails.
+func inOrder(steps ...func() error) error {
+	for _, step := range steps {
+		if err := step(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// supervises reports whether this process starts workers instead of serving.
+func (s *service) supervises() bool { return s.inherited == nil && s.cfg.Workers > 1 }
