@@ -3,11 +3,14 @@
 package bus
 
 import (
+	"bytes"
 	"errors"
 	"testing"
+	"testing/synctest"
 	"time"
 )
 
+// waitMax is how long a test waits for what must happen.
 const waitMax = 20 * time.Second
 
 // collect receives into a channel that holds so many frames.
@@ -30,14 +33,19 @@ func await(t *testing.T, got <-chan Frame) Frame {
 	}
 }
 
+func mustPublish(t *testing.T, b *Bus, f Frame) {
+	t.Helper()
+	if err := b.Publish(f); err != nil {
+		t.Fatalf("Publish(id %d, %d bytes) = %v, want nil", f.ID, len(f.Body), err)
+	}
+}
+
 func TestLocal(t *testing.T) {
 	b := Local()
 	got := collect(t, b, 16)
 	for range 3 {
 		f := Frame{ID: b.NextID(), Channel: "news", Kind: "added", Body: []byte("x")}
-		if err := b.Publish(f); err != nil {
-			t.Fatalf("Publish(%v) = %v, want nil", f, err)
-		}
+		mustPublish(t, b, f)
 		r := await(t, got)
 		if r.ID != f.ID || r.Channel != "news" || r.Kind != "added" || string(r.Body) != "x" {
 			t.Fatalf("received %+v, want %+v", r, f)
@@ -52,46 +60,121 @@ func TestLocal(t *testing.T) {
 	}
 }
 
-// opened returns the buses of n workers in this process, over real sockets.
-func opened(t *testing.T, n int, change func(i int, c *Config)) []*Bus {
-	t.Helper()
-	page, fd, err := NewPage(n)
-	if err != nil {
-		t.Fatalf("NewPage(%d) = %v", n, err)
-	}
-	channels, err := NewChannels(n)
-	if err != nil {
-		t.Fatalf("NewChannels(%d) = %v", n, err)
-	}
-	t.Cleanup(func() { closeAll(t, fd, channels) })
-	var buses []*Bus
-	for i := range n {
-		c := Config{Page: page, Read: channels.Read[i], Write: channels.Write, Index: i}
-		if change != nil {
-			change(i, &c)
-		}
-		b, err := Open(c)
-		if err != nil {
-			t.Fatalf("Open(worker %d) = %v", i, err)
-		}
-		t.Cleanup(b.Close)
-		buses = append(buses, b)
-	}
-	return buses
-}
+// A frame waits for a lower id for the window and no longer, and a frame
+// without a gap does not wait at all.
+func TestLocalWindow(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := Local()
+		got := collect(t, b, 16)
+		start := time.Now()
+		one, two, three := b.NextID(), b.NextID(), b.NextID()
+		publish := func(id uint64) { mustPublish(t, b, Frame{ID: id, Channel: "c"}) }
 
-func TestOpen(t *testing.T) {
-	buses := opened(t, 2, nil)
-	got := []<-chan Frame{collect(t, buses[0], 16), collect(t, buses[1], 16)}
-	for from, b := range buses {
-		f := Frame{ID: b.NextID(), Channel: "news", Kind: "added", Body: []byte("x")}
-		if err := b.Publish(f); err != nil {
-			t.Fatalf("Publish from %d = %v", from, err)
+		publish(two)
+		synctest.Wait()
+		if held := b.Stats().Held; held != 1 || len(got) != 0 {
+			t.Fatalf("before the gap closes: held %d, delivered %d, want 1 and 0", held, len(got))
 		}
-		for to := range got {
-			if r := await(t, got[to]); r.ID != f.ID || r.Origin != uint32(from) {
-				t.Fatalf("worker %d received %+v, want id %d from %d", to, r, f.ID, from)
+		publish(one)
+		for _, want := range []uint64{one, two} {
+			if f := await(t, got); f.ID != want {
+				t.Fatalf("received id %d, want %d", f.ID, want)
 			}
 		}
+		publish(three)
+		await(t, got)
+		if waited := time.Since(start); waited != 0 {
+			t.Fatalf("frames without a gap took %v, want no time", waited)
+		}
+
+		b.NextID() // never published
+		publish(b.NextID())
+		await(t, got)
+		if waited := time.Since(start); waited != windowDefault {
+			t.Fatalf("a frame behind a gap took %v, want %v", waited, windowDefault)
+		}
+	})
+}
+
+// A consumer that is too slow costs memory up to the bounds, then frames.
+func TestLocalBounded(t *testing.T) {
+	const size = 1000
+	b := newLocal(Config{QueueBytes: 20 * (size + packetCost), QueueFrames: 10})
+	defer b.Close()
+	published, refused := 0, 0
+	for range 100 {
+		err := b.Publish(Frame{Channel: "c", Body: make([]byte, size)})
+		var drop *RefusedError
+		switch {
+		case err == nil:
+			published++
+		case errors.As(err, &drop) && errors.Is(err, ErrRefused):
+			refused++
+			if len(drop.Channels) != 1 || drop.Channels[0] != 0 {
+				t.Fatalf("Publish = channels %v, want [0]", drop.Channels)
+			}
+		default:
+			t.Fatalf("Publish = %v, want nil or RefusedError", err)
+		}
 	}
+	if published != 30 || refused != 70 {
+		t.Fatalf("published %d, refused %d; want 20 in the channel + 10 queued, 70 refused",
+			published, refused)
+	}
+	if drops := b.Page().Worker(0).Drops(); drops != 70 {
+		t.Fatalf("Drops() = %d, want 70", drops)
+	}
+	got := collect(t, b, 100)
+	for range published {
+		await(t, got)
+	}
+	mustPublish(t, b, Frame{Channel: "c"})
+	await(t, got)
+}
+
+func TestTooLarge(t *testing.T) {
+	b := Local()
+	got := collect(t, b, 4)
+	err := b.Publish(Frame{Channel: "c", Body: make([]byte, MaxBody+1)})
+	if !errors.Is(err, ErrTooLarge) {
+		t.Fatalf("Publish(%d bytes) = %v, want ErrTooLarge", MaxBody+1, err)
+	}
+	if s := b.Stats(); s.TooLarge != 1 || s.Published != 0 {
+		t.Fatalf("Stats() = %+v, want TooLarge 1, Published 0", s)
+	}
+	body := bytes.Repeat([]byte("m"), MaxBody)
+	mustPublish(t, b, Frame{Channel: "c", Body: body})
+	if f := await(t, got); !bytes.Equal(f.Body, body) {
+		t.Fatalf("received %d bytes, want %d intact", len(f.Body), len(body))
+	}
+}
+
+// Server-internal frames go to one worker, outside the order.
+func TestSendTo(t *testing.T) {
+	b := Local()
+	got := collect(t, b, 4)
+	b.NextID()
+	if err := b.SendTo(0, Frame{ID: b.NextID(), Channel: "\x01ask"}); err != nil {
+		t.Fatalf("SendTo(0) = %v, want nil", err)
+	}
+	if f := await(t, got); f.Channel != "\x01ask" {
+		t.Fatalf("received %+v, want \\x01ask", f)
+	}
+	if err := b.SendTo(0, Frame{Channel: "news"}); !errors.Is(err, ErrName) {
+		t.Fatalf("SendTo(news) = %v, want ErrName", err)
+	}
+	if err := b.SendTo(1, Frame{Channel: "\x01ask"}); err == nil {
+		t.Fatal("SendTo(1) of one channel = nil, want an error")
+	}
+}
+
+func TestReceiveTwice(t *testing.T) {
+	b := Local()
+	collect(t, b, 1)
+	defer func() {
+		if recover() == nil {
+			t.Fatal("a second Receive returned, want a panic")
+		}
+	}()
+	b.Receive(func(Frame) {})
 }

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: MIT
+
+package bus
+
+import (
+	"math"
+	"testing"
+	"time"
+)
+
+func TestLine(t *testing.T) {
+	l := localPage().Worker(0)
+	if l.State() != Vacant || l.PID() != 0 || l.Silence(time.Hour) != never {
+		t.Fatalf("a new line: state %v, pid %d, silence %v", l.State(), l.PID(), l.Silence(time.Hour))
+	}
+	l.AddConnections(5)
+	l.AddHandoff()
+	l.AddTaken()
+	l.addDrops(3)
+	l.Beat(time.Hour)
+	l.Claim(4711)
+	if l.State() != Starting || l.PID() != 4711 || l.Connections() != 0 {
+		t.Errorf("claimed: state %v, pid %d, connections %d; want starting, 4711, 0",
+			l.State(), l.PID(), l.Connections())
+	}
+	if l.Silence(time.Hour) != never {
+		t.Errorf("claimed: silence %v, want for ever: the beat was the predecessor's",
+			l.Silence(time.Hour))
+	}
+	if l.Handoffs() != 1 || l.Taken() != 1 || l.Drops() != 3 {
+		t.Errorf("claimed: handoffs %d, taken %d, drops %d; want 1, 1, 3",
+			l.Handoffs(), l.Taken(), l.Drops())
+	}
+	if got := l.AddConnections(2); got != 2 {
+		t.Errorf("AddConnections(2) = %d, want 2", got)
+	}
+	if got := l.AddConnections(-3); got != 0 {
+		t.Errorf("AddConnections(-3) of 2 = %d, want 0", got)
+	}
+	l.Beat(time.Minute)
+	for _, tc := range []struct{ now, want time.Duration }{
+		{time.Minute, 0},
+		{time.Minute + 1500*time.Millisecond, 1500 * time.Millisecond},
+		{time.Minute - 900*time.Millisecond, 0}, // another process read the clock earlier
+		{30 * time.Second, never},
+	} {
+		if got := l.Silence(tc.now); got != tc.want {
+			t.Errorf("Silence(%v) after a beat at %v = %v, want %v",
+				tc.now, time.Minute, got, tc.want)
+		}
+	}
+}
+
+// A line full of garbage reads as a worker that nobody hands a connection to,
+// and is whole again once its successor claims it (fault F18).
+func TestLineDamaged(t *testing.T) {
+	for _, garbage := range []uint64{math.MaxUint64, 1 << 63, 1 << 62, 0xdeadbeefdeadbeef} {
+		l := localPage().Worker(0)
+		for i := range l.words {
+			l.words[i].Store(garbage)
+		}
+		if got := l.Connections(); got != connsMax {
+			t.Errorf("%#x: Connections() = %d, want %d", garbage, got, connsMax)
+		}
+		if got := l.State(); got != Starting {
+			t.Errorf("%#x: State() = %v, want starting", garbage, got)
+		}
+		if got := l.PID(); got != 0 {
+			t.Errorf("%#x: PID() = %d, want 0", garbage, got)
+		}
+		if got := l.Silence(time.Hour); got != never {
+			t.Errorf("%#x: Silence() = %v, want for ever", garbage, got)
+		}
+		if l.takeLarge(1, 1000) {
+			t.Errorf("%#x: takeLarge = true, want no room", garbage)
+		}
+		if got := l.AddConnections(1); got != 1 {
+			t.Errorf("%#x: AddConnections(1) = %d, want 1", garbage, got)
+		}
+		l.Claim(1)
+		l.resetLarge()
+		if l.Connections() != 0 || l.PID() != 1 || !l.takeLarge(1000, 1000) {
+			t.Errorf("%#x: a successor finds connections %d, pid %d", garbage, l.Connections(), l.PID())
+		}
+	}
+}
+
+func TestLineLarge(t *testing.T) {
+	l := localPage().Worker(0)
+	if !l.takeLarge(60, 100) || l.takeLarge(41, 100) || !l.takeLarge(40, 100) {
+		t.Fatal("takeLarge 60, 41, 40 of 100: want true, false, true")
+	}
+	l.freeLarge(100)
+	l.freeLarge(100)
+	if !l.takeLarge(100, 100) || l.takeLarge(1, 100) {
+		t.Fatal("freeLarge below 0 made room that is not there")
+	}
+}

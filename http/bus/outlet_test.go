@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: MIT
+
+package bus
+
+import (
+	"errors"
+	"log/slog"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"m0serve.dev/http/internal/sys"
+)
+
+// scripted is a channel whose answers the test gives.
+type scripted struct {
+	mu     sync.Mutex
+	answer func() error // nil: takes everything
+	took   []int        // body lengths, in order
+	waits  int
+}
+
+func (s *scripted) send(p *packet) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.answer != nil {
+		if err := s.answer(); err != nil {
+			return err
+		}
+	}
+	s.took = append(s.took, p.body)
+	return nil
+}
+
+// wait claims at once that there is room, as poll may.
+func (s *scripted) wait(time.Duration) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.waits++
+	return true
+}
+
+func (s *scripted) answers(answer func() error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.answer = answer
+}
+
+// newScripted returns a bus whose only channel is s.
+func newScripted(s *scripted, log *slog.Logger, frames int) *Bus {
+	c := Config{Log: log, QueueFrames: frames}
+	b := newBus(&c, localPage())
+	b.local = true
+	b.addOutlet(&c, s)
+	b.page.Worker(0).SetState(Ready)
+	return b
+}
+
+func publishSized(b *Bus, size int) error {
+	return b.Publish(Frame{Channel: "c", Body: make([]byte, size)})
+}
+
+// Whatever the channel answers, frames keep their order and each is sent,
+// queued or counted as dropped.
+func TestOutletLedger(t *testing.T) {
+	broken := errors.New("broken")
+	for seed := range uint64(50) {
+		synctest.Test(t, func(t *testing.T) {
+			rnd := rand.New(rand.NewPCG(seed, 2))
+			answers := []error{nil, nil, sys.ErrBusFull, sys.ErrBusFull, sys.ErrBusShort, broken}
+			s := &scripted{answer: func() error { return answers[rnd.IntN(len(answers))] }}
+			b := newScripted(s, nil, 20)
+			const frames = 500
+			for size := range frames {
+				err := publishSized(b, size)
+				if err != nil && !errors.Is(err, ErrRefused) {
+					t.Fatalf("seed %d: Publish = %v, want nil or ErrRefused", seed, err)
+				}
+				time.Sleep(time.Duration(rnd.IntN(3)) * time.Millisecond)
+			}
+			s.answers(nil)
+			time.Sleep(time.Minute)
+			c := b.Stats().Channels[0]
+			if c.Queued != 0 || c.QueuedBytes != 0 {
+				t.Fatalf("seed %d: %d frames (%d bytes) still queued", seed, c.Queued, c.QueuedBytes)
+			}
+			if int(c.Sent+c.Dropped) != frames || int(c.Sent) != len(s.took) {
+				t.Fatalf("seed %d: sent %d + dropped %d of %d, channel took %d",
+					seed, c.Sent, c.Dropped, frames, len(s.took))
+			}
+			if drops := b.page.Worker(0).Drops(); drops != c.Dropped || drops == 0 {
+				t.Fatalf("seed %d: Drops() = %d, want %d and some", seed, drops, c.Dropped)
+			}
+			if !slices.IsSorted(s.took) {
+				t.Fatalf("seed %d: frames left their order", seed)
+			}
+			b.Close()
+		})
+	}
+}
+
+// A stopped peer costs its queue and a few tries a second, even when the
+// kernel claims room; the publisher never waits.
+func TestOutletStopped(t *testing.T) {
+	for _, full := range []error{sys.ErrBusFull, sys.ErrBusShort} {
+		synctest.Test(t, func(t *testing.T) {
+			tries := 0
+			s := &scripted{answer: func() error { tries++; return full }}
+			var log strings.Builder
+			b := newScripted(s, slog.New(slog.NewTextHandler(&log, nil)), 20)
+			start := time.Now()
+			refused := 0
+			for range 100 {
+				if publishSized(b, 1) != nil {
+					refused++
+				}
+			}
+			if refused != 80 || time.Since(start) != 0 {
+				t.Fatalf("%v: %d of 100 refused after %v; want 80 and no time",
+					full, refused, time.Since(start))
+			}
+			time.Sleep(time.Second)
+			if tries > 50 {
+				t.Fatalf("%v: %d tries in a second, want at most 50", full, tries)
+			}
+			s.answers(nil)
+			time.Sleep(2 * retryMax)
+			if len(s.took) != 20 {
+				t.Fatalf("%v: %d frames after the peer went on, want 20", full, len(s.took))
+			}
+			b.Close()
+			if n := strings.Count(log.String(), "drops frames"); n != 1 {
+				t.Errorf("%v: the begin of the drops was logged %d times, want 1", full, n)
+			}
+			if n := strings.Count(log.String(), "dropped=80"); n != 1 {
+				t.Errorf("%v: the end of the drops was logged %d times, want 1", full, n)
+			}
+		})
+	}
+}
+
+// Close gives what is queued a last try, counts the rest and leaves nothing.
+func TestOutletClose(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &scripted{answer: func() error { return sys.ErrBusShort }}
+		b := newScripted(s, nil, 20)
+		for range 10 {
+			if err := publishSized(b, 1); err != nil {
+				t.Fatalf("Publish = %v, want it queued", err)
+			}
+		}
+		room := 4
+		s.answers(func() error {
+			if room == 0 {
+				return sys.ErrBusShort
+			}
+			room--
+			return nil
+		})
+		b.Close()
+		c := b.Stats().Channels[0]
+		if c.Sent != 4 || c.Dropped != 6 || c.Queued != 0 {
+			t.Fatalf("after Close: %+v, want 4 sent, 6 dropped", c)
+		}
+	})
+}
+
+// A vacant line gets nothing and costs nothing.
+func TestOutletVacant(t *testing.T) {
+	s := &scripted{}
+	b := newScripted(s, nil, 20)
+	defer b.Close()
+	b.page.Worker(0).SetState(Vacant)
+	if err := publishSized(b, 1); err != nil || len(s.took) != 0 {
+		t.Fatalf("Publish = %v, channel took %d; want nil and 0", err, len(s.took))
+	}
+	if err := b.SendTo(0, Frame{Channel: "\x01"}); !errors.Is(err, ErrRefused) {
+		t.Fatalf("SendTo a vacant channel = %v, want ErrRefused", err)
+	}
+	b.page.Worker(0).SetState(Starting)
+	if err := publishSized(b, 1); err != nil || len(s.took) != 1 {
+		t.Fatalf("Publish = %v, channel took %d; want nil and 1", err, len(s.took))
+	}
+}
