@@ -50,6 +50,8 @@ func TestMain(m *testing.M) {
 const patience = 20 * time.Second
 
 func beSupervisor() int {
+	// A test that was cut short leaves nobody behind.
+	go func() { _, _ = io.Copy(io.Discard, os.Stdin); os.Exit(8) }()
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	check(err)
 	listener, err := ListenerFD(ln)
@@ -74,17 +76,18 @@ func beWorker(in *Inherited, role string) int {
 	defer ln.Close()
 	stop := make(chan os.Signal, 4)
 	signal.Notify(stop, syscall.SIGTERM)
-	check(in.WatchSupervisor(func() { os.Exit(1) }))
+	if role != "stubborn" {
+		check(in.WatchSupervisor(func() { os.Exit(1) }))
+	}
 	fmt.Printf("worker %d of %d pid %d ppid %d fds %s env %q child %q\n", in.Index, in.Workers,
 		os.Getpid(), os.Getppid(), openFDs(), ownNames(), childNames())
 	if role == "boot crash" {
 		return 3
 	}
 	check(in.Ready())
-	if role == "stubborn" {
-		select {}
+	for <-stop; role == "stubborn"; {
+		<-stop // and deaf
 	}
-	<-stop
 	return 0
 }
 
@@ -156,6 +159,10 @@ func startService(t *testing.T, role string, wrap ...string) *service {
 		t.Fatal(err)
 	}
 	s.cmd.Stdout, s.cmd.Stderr = w, w
+	// Held open until the test ends, whatever ends it; see beSupervisor.
+	if _, err := s.cmd.StdinPipe(); err != nil {
+		t.Fatal(err)
+	}
 	if err := s.cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
@@ -240,6 +247,7 @@ func (s *service) workers() []int {
 func isGone(pid int) bool { return syscall.Kill(pid, 0) == syscall.ESRCH }
 
 func TestWorkersInheritExactlyWhatIsTheirs(t *testing.T) {
+	t.Parallel()
 	s := startService(t, "serve")
 	s.says(t, "all ready")
 	pid := s.cmd.Process.Pid
@@ -263,6 +271,7 @@ func TestWorkersInheritExactlyWhatIsTheirs(t *testing.T) {
 }
 
 func TestKilledSupervisorLeavesNoWorker(t *testing.T) {
+	t.Parallel()
 	s := startService(t, "stubborn")
 	s.says(t, "all ready")
 	workers := s.workers()
@@ -278,6 +287,7 @@ func TestKilledSupervisorLeavesNoWorker(t *testing.T) {
 }
 
 func TestKilledWorkerIsRespawned(t *testing.T) {
+	t.Parallel()
 	s := startService(t, "serve")
 	s.says(t, "all ready")
 	victim := s.workers()[0]
@@ -297,6 +307,7 @@ func TestKilledWorkerIsRespawned(t *testing.T) {
 }
 
 func TestWorkersThatCrashBeforeReadyEndTheService(t *testing.T) {
+	t.Parallel()
 	s := startService(t, "boot crash")
 	if code := s.wait(t); code != 1 {
 		t.Errorf("exit %d, want 1", code)
@@ -308,17 +319,23 @@ func TestWorkersThatCrashBeforeReadyEndTheService(t *testing.T) {
 }
 
 func TestInheritedIgnoreIsReset(t *testing.T) {
-	s := startService(t, "serve", "sh", "-c", `trap "" TERM INT; exec "$0"`)
-	s.says(t, "all ready")
-	if err := s.cmd.Process.Signal(syscall.SIGTERM); err != nil {
-		t.Fatal(err)
-	}
-	if code := s.wait(t); code != 0 {
-		t.Errorf("started with SIGTERM ignored: exit %d, want 0", code)
+	for _, sig := range []syscall.Signal{syscall.SIGTERM, syscall.SIGINT} {
+		t.Run(sig.String(), func(t *testing.T) {
+			t.Parallel()
+			s := startService(t, "serve", "sh", "-c", `trap "" TERM INT; exec "$0"`)
+			s.says(t, "all ready")
+			if err := s.cmd.Process.Signal(sig); err != nil {
+				t.Fatal(err)
+			}
+			if code := s.wait(t); code != 0 {
+				t.Errorf("started with %v ignored: exit %d after it, want 0", sig, code)
+			}
+		})
 	}
 }
 
 func TestStubbornWorkerIsKilledAfterItsDrain(t *testing.T) {
+	t.Parallel()
 	s := startService(t, "stubborn")
 	s.says(t, "all ready")
 	if err := s.cmd.Process.Signal(syscall.SIGTERM); err != nil {
