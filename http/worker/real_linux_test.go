@@ -34,6 +34,8 @@ func TestMain(m *testing.M) {
 	case "":
 		os.Exit(m.Run())
 	default:
+		// A test that was cut short leaves nobody behind.
+		go func() { _, _ = io.Copy(io.Discard, os.Stdin); os.Exit(8) }()
 		in, err := Adopt()
 		if err != nil {
 			fmt.Println("refused:", err)
@@ -50,8 +52,6 @@ func TestMain(m *testing.M) {
 const patience = 20 * time.Second
 
 func beSupervisor() int {
-	// A test that was cut short leaves nobody behind.
-	go func() { _, _ = io.Copy(io.Discard, os.Stdin); os.Exit(8) }()
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	check(err)
 	listener, err := ListenerFD(ln)
