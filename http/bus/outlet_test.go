@@ -21,12 +21,13 @@ type scripted struct {
 	mu     sync.Mutex
 	answer func() error // nil: takes everything
 	took   []int        // body lengths, in order
-	waits  int
+	tries  int
 }
 
 func (s *scripted) send(p *packet) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.tries++
 	if s.answer != nil {
 		if err := s.answer(); err != nil {
 			return err
@@ -37,11 +38,12 @@ func (s *scripted) send(p *packet) error {
 }
 
 // wait claims at once that there is room, as poll may.
-func (s *scripted) wait(time.Duration) bool {
+func (s *scripted) wait(time.Duration) bool { return true }
+
+func (s *scripted) seen() (took []int, tries int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.waits++
-	return true
+	return slices.Clone(s.took), s.tries
 }
 
 func (s *scripted) answers(answer func() error) {
@@ -72,7 +74,8 @@ func TestOutletLedger(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			rnd := rand.New(rand.NewPCG(seed, 2))
 			answers := []error{nil, nil, sys.ErrBusFull, sys.ErrBusFull, sys.ErrBusShort, broken}
-			s := &scripted{answer: func() error { return answers[rnd.IntN(len(answers))] }}
+			pick := rand.New(rand.NewPCG(seed, 3)) // owned by the channel
+			s := &scripted{answer: func() error { return answers[pick.IntN(len(answers))] }}
 			b := newScripted(s, nil, 20)
 			const frames = 500
 			for size := range frames {
@@ -88,14 +91,15 @@ func TestOutletLedger(t *testing.T) {
 			if c.Queued != 0 || c.QueuedBytes != 0 {
 				t.Fatalf("seed %d: %d frames (%d bytes) still queued", seed, c.Queued, c.QueuedBytes)
 			}
-			if int(c.Sent+c.Dropped) != frames || int(c.Sent) != len(s.took) {
+			took, _ := s.seen()
+			if int(c.Sent+c.Dropped) != frames || int(c.Sent) != len(took) {
 				t.Fatalf("seed %d: sent %d + dropped %d of %d, channel took %d",
-					seed, c.Sent, c.Dropped, frames, len(s.took))
+					seed, c.Sent, c.Dropped, frames, len(took))
 			}
 			if drops := b.page.Worker(0).Drops(); drops != c.Dropped || drops == 0 {
 				t.Fatalf("seed %d: Drops() = %d, want %d and some", seed, drops, c.Dropped)
 			}
-			if !slices.IsSorted(s.took) {
+			if !slices.IsSorted(took) {
 				t.Fatalf("seed %d: frames left their order", seed)
 			}
 			b.Close()
@@ -108,8 +112,7 @@ func TestOutletLedger(t *testing.T) {
 func TestOutletStopped(t *testing.T) {
 	for _, full := range []error{sys.ErrBusFull, sys.ErrBusShort} {
 		synctest.Test(t, func(t *testing.T) {
-			tries := 0
-			s := &scripted{answer: func() error { tries++; return full }}
+			s := &scripted{answer: func() error { return full }}
 			var log strings.Builder
 			b := newScripted(s, slog.New(slog.NewTextHandler(&log, nil)), 20)
 			start := time.Now()
@@ -124,13 +127,13 @@ func TestOutletStopped(t *testing.T) {
 					full, refused, time.Since(start))
 			}
 			time.Sleep(time.Second)
-			if tries > 50 {
+			if _, tries := s.seen(); tries > 50 {
 				t.Fatalf("%v: %d tries in a second, want at most 50", full, tries)
 			}
 			s.answers(nil)
 			time.Sleep(2 * retryMax)
-			if len(s.took) != 20 {
-				t.Fatalf("%v: %d frames after the peer went on, want 20", full, len(s.took))
+			if took, _ := s.seen(); len(took) != 20 {
+				t.Fatalf("%v: %d frames after the peer went on, want 20", full, len(took))
 			}
 			b.Close()
 			if n := strings.Count(log.String(), "drops frames"); n != 1 {

@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"os/exec"
 	"slices"
@@ -52,7 +53,7 @@ type answer struct {
 	Origins   map[uint32]int
 	Bad       int // bodies that are not what their id says
 	Refused   int
-	SlowUs    int64 // 99th percentile of the time of one Publish
+	SlowUs    int64 // 90th percentile of the time of one Publish
 	Lost      uint64
 	Stats     Stats
 	Connected []int
@@ -244,7 +245,7 @@ func (p *peer) publish(o command) answer {
 		a.IDs = append(a.IDs, id)
 	}
 	slices.Sort(took)
-	a.SlowUs = took[len(took)*99/100]
+	a.SlowUs = took[len(took)*90/100]
 	a.Stats = p.bus.Stats()
 	return a
 }
@@ -258,8 +259,8 @@ func (p *peer) await(o command) answer {
 		if p.count >= o.Count && p.lost >= o.Lost {
 			defer p.mu.Unlock()
 			return answer{
-				IDs: p.ids, Origins: p.origins, Bad: p.bad, Lost: p.lost, Stats: p.bus.Stats(),
-				TookNs: p.took,
+				IDs: slices.Clone(p.ids), Origins: maps.Clone(p.origins), Bad: p.bad,
+				Lost: p.lost, TookNs: slices.Clone(p.took), Stats: p.bus.Stats(),
 			}
 		}
 		have := p.count
