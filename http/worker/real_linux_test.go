@@ -159,20 +159,24 @@ func startService(t *testing.T, role string, wrap ...string) *service {
 		t.Fatal(err)
 	}
 	s.cmd.Stdout, s.cmd.Stderr = w, w
-	// Held open until the test ends, whatever ends it; see beSupervisor.
-	if _, err := s.cmd.StdinPipe(); err != nil {
+	// The write end is held until the test ends, whatever ends it; see TestMain.
+	stdin, held, err := os.Pipe()
+	if err != nil {
 		t.Fatal(err)
 	}
+	s.cmd.Stdin = stdin
 	if err := s.cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
 	_ = w.Close()
+	_ = stdin.Close()
 	go s.collect(r)
 	go func() { _ = s.cmd.Wait(); close(s.done) }()
 	t.Cleanup(func() {
 		_ = syscall.Kill(-s.cmd.Process.Pid, syscall.SIGKILL)
 		<-s.done
 		_ = r.Close()
+		_ = held.Close()
 		if t.Failed() {
 			t.Logf("output:\n%s", s.text())
 		}
