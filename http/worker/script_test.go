@@ -29,6 +29,8 @@ type stage struct {
 	log     bytes.Buffer
 	readies int           // calls of Config.Ready
 	readyAt time.Duration // of the last one, since the start
+	doubled string        // says when two processes had one index
+	took    time.Duration // the life of the service
 
 	began    time.Time
 	signals  chan os.Signal
@@ -70,11 +72,17 @@ func play(t *testing.T, cfg Config, act func(p *actor), during func(*stage)) (*s
 			children: st.children, ready: st.ready, random: func() float64 { return 0 },
 		}).run()
 	}()
-	if during != nil {
-		go during(st)
-	}
+	told := make(chan struct{})
+	go func() {
+		defer close(told)
+		if during != nil {
+			during(st)
+		}
+	}()
 	select {
 	case code := <-done:
+		st.took = time.Since(st.began)
+		<-told
 		synctest.Wait()
 		for pid, a := range st.alive {
 			t.Errorf("worker %d (index %d) outlives its supervisor", pid, a.index)
@@ -102,6 +110,11 @@ func (st *stage) start(index int) (*child, error) {
 	for _, s := range st.spawns {
 		if s.index == index {
 			life++
+		}
+	}
+	for _, a := range st.alive {
+		if a.index == index {
+			st.doubled = fmt.Sprintf("index %d was started while %d lives", index, a.pid)
 		}
 	}
 	st.nextPID++
