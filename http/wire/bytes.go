@@ -72,25 +72,68 @@ const (
 // valueEnd returns the index of the first byte at or behind i that may not
 // stand in a field value, or len(b).
 func valueEnd(b []byte, i int) int {
-	for i+8 <= len(b) {
-		x := binary.LittleEndian.Uint64(b[i:])
-		// High bit set where the byte is below 0x20 or 0x7f. A carry out of 0xff
-		// may mark 0x7e too, so what is marked is looked up.
-		m := ((x - 0x20*ones) | (x + ones)) &^ x & highs
+	for {
+		for ; len(b)-i >= 16; i += 16 {
+			w := b[i : i+16 : i+16]
+			x := binary.LittleEndian.Uint64(w)
+			y := binary.LittleEndian.Uint64(w[8:])
+			if (controls(x)|controls(y))&highs != 0 {
+				break
+			}
+		}
+		if len(b)-i >= 8 {
+			m := controls(binary.LittleEndian.Uint64(b[i:])) & highs
+			if m == 0 {
+				i += 8
+				continue
+			}
+			i += bits.TrailingZeros64(m) >> 3
+		}
+		if i == len(b) || class[b[i]]&isValue == 0 {
+			return i
+		}
+		i++
+	}
+}
+
+// controls sets the high bit of each byte of x that is below 0x20 or 0x7f; the
+// other bits are noise. A carry out of 0xff may mark 0x7e as well, so what is
+// marked first is looked up.
+func controls(x uint64) uint64 {
+	return ((x - 0x20*ones) | (x + ones)) &^ x
+}
+
+// nameEnd returns the index of the first byte at or behind i that is no token
+// character, or len(b); underscore reports whether one is in between.
+func nameEnd(b []byte, i int) (end int, underscore bool) {
+	for len(b)-i >= 8 {
+		m := notLetters(binary.LittleEndian.Uint64(b[i:]))
 		if m == 0 {
 			i += 8
 			continue
 		}
 		i += bits.TrailingZeros64(m) >> 3
-		if class[b[i]]&isValue == 0 {
-			return i
+		if class[b[i]]&isToken == 0 {
+			return i, underscore
 		}
+		underscore = underscore || b[i] == '_'
 		i++
 	}
-	for i < len(b) && class[b[i]]&isValue != 0 {
+	for i < len(b) && class[b[i]]&isToken != 0 {
+		underscore = underscore || b[i] == '_'
 		i++
 	}
-	return i
+	return i, underscore
+}
+
+// notLetters sets the high bit, and nothing else, of each byte of x that is
+// neither a letter nor a dash.
+func notLetters(x uint64) uint64 {
+	l := (x | 0x20*ones) &^ highs
+	letter := (l + (0x80-'a')*ones) ^ (l + (0x80-'z'-1)*ones)
+	d := x ^ '-'*ones
+	other := (d&^highs + 0x7f*ones) | d // high bit clear where x is a dash
+	return (^letter | x) & other & highs
 }
 
 // span returns the index of the first byte at or behind i outside the class.

@@ -27,20 +27,15 @@ func Find(fields []Field, lower string) (value []byte, found bool) {
 // fieldLine reads the field line at i into f and returns the index behind its
 // CRLF. On an error the index is the byte that is wrong.
 func fieldLine(b []byte, i int, f *Field) (int, Error) {
-	start, name := i, uint8(0)
-	for i < len(b) && class[b[i]]&isToken != 0 {
-		if b[i] == '_' {
-			name = 1
-		}
-		i++
-	}
+	start := i
+	i, f.Underscore = nameEnd(b, i)
 	if i == len(b) {
 		return i, errMore
 	}
 	if b[i] != ':' || i == start {
 		return i, nameError(b[i], i == start)
 	}
-	f.Name, f.Underscore = b[start:i:i], name != 0
+	f.Name = b[start:i:i]
 	i++
 	for i < len(b) && (b[i] == ' ' || b[i] == '\t') {
 		i++
@@ -86,6 +81,14 @@ func lineEnd(b []byte, i int, other Error) (int, Error) {
 	return i + 2, ok
 }
 
+// extend adds a field to be filled in.
+func extend(fields []Field) []Field {
+	if n := len(fields); n < cap(fields) {
+		return fields[:n+1]
+	}
+	return append(fields, Field{})
+}
+
 // framing gathers, line by line, the fields that decide where a message ends
 // and what happens to its connection. Nothing is judged before the head is
 // whole, so the order in which faults are found does not depend on the cuts.
@@ -102,6 +105,7 @@ type framing struct {
 	types       uint8
 	close       bool // Connection: close
 	keepAlive   bool // Connection: keep-alive
+	more        bool // a field was noted that asks for more than a look at Host
 	upgradeConn bool // Connection: upgrade
 	expect      bool // Expect: 100-continue
 	expectOther bool // any other expectation
@@ -118,10 +122,12 @@ func (fr *framing) note(f *Field) {
 		}
 	case 6:
 		if EqualFold(name, "expect") {
+			fr.more = true
 			fr.noteExpect(f.Value)
 		}
 	case 7:
 		if EqualFold(name, "upgrade") {
+			fr.more = true
 			fr.upgrade = f.Value
 		}
 	case 10:
@@ -130,14 +136,17 @@ func (fr *framing) note(f *Field) {
 		}
 	case 12:
 		if EqualFold(name, "content-type") {
+			fr.more = true
 			count(&fr.types)
 		}
 	case 14:
 		if EqualFold(name, "content-length") {
+			fr.more = true
 			fr.noteLength(f.Value)
 		}
 	case 17:
 		if EqualFold(name, "transfer-encoding") {
+			fr.more = true
 			fr.coding = f.Value
 			count(&fr.codings)
 		}

@@ -33,23 +33,23 @@ func (p *progress) advance(buf []byte, lim *Limits, first func([]byte) (int, Err
 			return errMore
 		}
 		i, end, code := p.readLine(b, first)
-		switch {
-		case end:
+		if end {
 			return ok
-		case code == ok && p.line > 0:
-			p.fields++
-			if p.fields > lim.Fields {
+		}
+		code = lim.checkLine(p.line, i, code)
+		if code == ok && p.line > 0 {
+			if p.fields++; p.fields > lim.Fields {
 				return ErrTooManyFields
 			}
 		}
-		if code == ok {
+		switch {
+		case code == ok:
 			p.line, p.seen = i, i
-			continue
-		}
-		if code = lim.checkLine(p.line, i, code); code != errMore || k < 0 {
+		case code == errMore && k >= 0:
+			p.seen += k + 1 // that was the empty line before the first
+		default:
 			return p.stop(buf, lim, p.line, p.fields, code)
 		}
-		p.seen += k + 1 // an empty line before the first
 	}
 }
 
@@ -81,6 +81,19 @@ func (p *progress) stop(buf []byte, lim *Limits, line, fields int, code Error) E
 	}
 	p.line, p.seen, p.fields = line, len(buf), fields
 	return errMore
+}
+
+// finish turns the answer about buf into that of Parse.
+func (p *progress) finish(n int, code Error) (int, error) {
+	switch code {
+	case errMore:
+		return 0, nil
+	case ok:
+		*p = progress{}
+		return n, nil
+	}
+	*p = progress{}
+	return 0, code
 }
 
 // checkLine bounds the line from start on. i is behind its CRLF when code is
@@ -117,9 +130,14 @@ func headEnd(b []byte, i int) (next int, end bool, code Error) {
 var defaultLimits = Limits{}.WithDefaults()
 
 // limitsOf fills the zeros of l.
-func limitsOf(l *Limits) Limits {
+func limitsOf(l *Limits) *Limits {
 	if l == nil {
-		return defaultLimits
+		return &defaultLimits
 	}
-	return l.WithDefaults()
+	if l.LineBytes > 0 && l.HeadBytes > 0 && l.Fields > 0 &&
+		l.TrailerBytes > 0 && l.ChunkExtBytes > 0 {
+		return l
+	}
+	filled := l.WithDefaults()
+	return &filled
 }

@@ -49,17 +49,14 @@ type RequestParser struct {
 // always an Error. The parser is ready for the next message when it returns
 // anything but 0 and nil.
 func (p *RequestParser) Parse(buf []byte, req *Request) (n int, err error) {
-	lim := limitsOf(p.Limits)
-	n, code := p.step(buf, &lim, req)
-	switch code {
-	case ok:
-		p.progress = progress{}
-		return n, nil
-	case errMore:
-		return 0, nil
+	lim, code := limitsOf(p.Limits), ok
+	if p.seen != 0 {
+		code = p.advance(buf, lim, requestFirst)
 	}
-	p.progress = progress{}
-	return 0, code
+	if code == ok {
+		n, code = p.parse(buf, lim, req)
+	}
+	return p.finish(n, code)
 }
 
 // Reset forgets a head that was begun.
@@ -67,15 +64,6 @@ func (p *RequestParser) Reset() { p.progress = progress{} }
 
 // Pending reports whether the last Parse asked for more.
 func (p *RequestParser) Pending() bool { return p.seen != 0 }
-
-func (p *RequestParser) step(buf []byte, lim *Limits, req *Request) (int, Error) {
-	if p.seen != 0 {
-		if code := p.advance(buf, lim, requestFirst); code != ok {
-			return 0, code
-		}
-	}
-	return p.parse(buf, lim, req)
-}
 
 // parse reads a whole head.
 func (p *RequestParser) parse(buf []byte, lim *Limits, req *Request) (int, Error) {
@@ -86,27 +74,26 @@ func (p *RequestParser) parse(buf []byte, lim *Limits, req *Request) (int, Error
 		return 0, p.stop(buf, lim, 0, 0, code)
 	}
 	var fr framing
-	for {
+	for lines := 0; ; lines++ {
 		start := i
 		var end bool
 		if i, end, code = headEnd(b, i); end {
 			return i, req.finish(&fr)
 		}
 		if code == ok {
-			req.Fields = append(req.Fields, Field{})
-			f := &req.Fields[len(req.Fields)-1]
+			req.Fields = extend(req.Fields)
+			f := &req.Fields[lines]
 			i, code = fieldLine(b, i, f)
-			code = lim.checkLine(start, i, code)
-			if code == ok {
+			if code = lim.checkLine(start, i, code); code == ok {
 				req.Underscores = req.Underscores || f.Underscore
 				fr.note(f)
 			}
 		}
-		if code == ok && len(req.Fields) > lim.Fields {
+		if code == ok && lines == lim.Fields {
 			code = ErrTooManyFields
 		}
 		if code != ok {
-			return 0, p.stop(buf, lim, start, len(req.Fields)-1, code)
+			return 0, p.stop(buf, lim, start, lines, code)
 		}
 	}
 }
@@ -175,6 +162,10 @@ func requestVersion(b []byte, i int, req *Request) (int, Error) {
 // finish judges the fields that were noted.
 func (r *Request) finish(fr *framing) Error {
 	r.KeepAlive = !fr.close && (r.Minor >= 1 || fr.keepAlive)
+	if fr.hosts == 1 && !fr.more && r.Host == nil && ValidHost(fr.host) {
+		r.Host = fr.host
+		return ok // what most requests are
+	}
 	switch {
 	case fr.hosts > 1 || fr.hosts == 0 && r.Minor >= 1:
 		return ErrHost

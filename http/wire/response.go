@@ -67,17 +67,14 @@ type ResponseParser struct {
 // Parse reads the head at the start of buf into resp; see RequestParser.Parse.
 // Bytes of another shape, left over from an earlier response, are ErrStatusLine.
 func (p *ResponseParser) Parse(buf []byte, resp *Response) (n int, err error) {
-	lim := limitsOf(p.Limits)
-	n, code := p.step(buf, &lim, resp)
-	switch code {
-	case ok:
-		p.progress = progress{}
-		return n, nil
-	case errMore:
-		return 0, nil
+	lim, code := limitsOf(p.Limits), ok
+	if p.seen != 0 {
+		code = p.advance(buf, lim, statusFirst)
 	}
-	p.progress = progress{}
-	return 0, code
+	if code == ok {
+		n, code = p.parse(buf, lim, resp)
+	}
+	return p.finish(n, code)
 }
 
 // Reset forgets a head that was begun.
@@ -85,15 +82,6 @@ func (p *ResponseParser) Reset() { p.progress = progress{} }
 
 // Pending reports whether the last Parse asked for more.
 func (p *ResponseParser) Pending() bool { return p.seen != 0 }
-
-func (p *ResponseParser) step(buf []byte, lim *Limits, resp *Response) (int, Error) {
-	if p.seen != 0 {
-		if code := p.advance(buf, lim, statusFirst); code != ok {
-			return 0, code
-		}
-	}
-	return p.parse(buf, lim, resp)
-}
 
 // parse reads a whole head.
 func (p *ResponseParser) parse(buf []byte, lim *Limits, resp *Response) (int, Error) {
@@ -104,25 +92,25 @@ func (p *ResponseParser) parse(buf []byte, lim *Limits, resp *Response) (int, Er
 		return 0, p.stop(buf, lim, 0, 0, code)
 	}
 	var fr framing
-	for {
+	for lines := 0; ; lines++ {
 		start := i
 		var end bool
 		if i, end, code = headEnd(b, i); end {
 			return i, resp.finish(&fr)
 		}
 		if code == ok {
-			resp.Fields = append(resp.Fields, Field{})
-			f := &resp.Fields[len(resp.Fields)-1]
+			resp.Fields = extend(resp.Fields)
+			f := &resp.Fields[lines]
 			i, code = fieldLine(b, i, f)
 			if code = lim.checkLine(start, i, code); code == ok {
 				fr.note(f)
 			}
 		}
-		if code == ok && len(resp.Fields) > lim.Fields {
+		if code == ok && lines == lim.Fields {
 			code = ErrTooManyFields
 		}
 		if code != ok {
-			return 0, p.stop(buf, lim, start, len(resp.Fields)-1, code)
+			return 0, p.stop(buf, lim, start, lines, code)
 		}
 	}
 }
@@ -174,36 +162,37 @@ func (r *Response) finish(fr *framing) Error {
 	if r.Status == 101 {
 		r.Upgrade = fr.upgrade
 	}
-	if !BodyAllowed(r.Status) {
-		return r.finishBodiless(fr)
-	}
-	if code := fr.checkCoding(r.Minor); code != ok {
-		return code
-	}
 	switch {
-	case fr.codings > 0:
-		r.Chunked = true
-		r.KeepAlive = r.KeepAlive && fr.lengths == 0
 	case fr.lengthErr != ok:
 		return fr.lengthErr
 	case fr.lengths > 1 && !fr.lengthsSame:
 		return ErrContentLength
-	case fr.lengths > 0:
+	case !BodyAllowed(r.Status):
+		r.finishBodiless(fr)
+		return ok
+	}
+	if code := fr.checkCoding(r.Minor); code != ok {
+		return code
+	}
+	if fr.lengths > 0 {
 		r.ContentLength = fr.length
 		r.KeepAlive = r.KeepAlive && fr.lengths == 1
+	}
+	if fr.codings > 0 {
+		r.Chunked, r.ContentLength = true, -1
+		r.KeepAlive = r.KeepAlive && fr.lengths == 0
 	}
 	return ok
 }
 
 // finishBodiless: framing fields of a 1xx, 204 or 304 describe nothing that
 // follows; where they are out of place the connection is not used again.
-func (r *Response) finishBodiless(fr *framing) Error {
-	misplaced := fr.codings > 0 || fr.lengths > 0 && r.Status != 304
-	if misplaced && !(r.Status == 204 && fr.lengths == 1 && fr.length == 0 && fr.codings == 0) {
+func (r *Response) finishBodiless(fr *framing) {
+	empty := r.Status == 204 && fr.length == 0 // harmless, and often sent
+	if fr.codings > 0 || fr.lengths > 0 && r.Status != 304 && !empty {
 		r.KeepAlive = false
 	}
-	if r.Status == 304 && fr.lengths == 1 && fr.lengthErr == ok {
+	if r.Status == 304 && fr.lengths > 0 {
 		r.ContentLength = fr.length
 	}
-	return ok
 }

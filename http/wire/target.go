@@ -177,7 +177,8 @@ func validIPv6(b []byte) bool {
 			return false
 		}
 	}
-	return colons >= 2 && colons <= 7+1 && len(b) <= len("ffff:ffff:ffff:ffff:ffff:ffff:255.255.255.255")
+	const longest = "ffff:ffff:ffff:ffff:ffff:ffff:255.255.255.255"
+	return colons >= 2 && colons <= 8 && len(b) <= len(longest)
 }
 
 // validPort takes nothing or a number up to 65535.
