@@ -57,6 +57,7 @@ func TestChunked(t *testing.T) {
 		"5\r\nhello0\r\n\r\n":                     ErrChunkEnd,
 		"5\r\nhello\r0":                           ErrChunkEnd,
 		"5\r\nhello\n0":                           ErrChunkEnd,
+		"5\r\nhelloX\n0\r\n\r\n":                  ErrChunkEnd,
 		"5\r\nhelloXX0\r\n\r\n":                   ErrChunkEnd,
 		"5\r\nhello\r\n\r\n0\r\n\r\n":             ErrChunkSize,
 		"0\r\n\n":                                 ErrLineEnd,

@@ -5,6 +5,7 @@ package wire
 import (
 	"errors"
 	"strconv"
+	"time"
 )
 
 // The encoder refuses what would change the shape of a message.
@@ -24,6 +25,9 @@ const (
 	LastChunk     = "0\r\n\r\n"                     // without trailers
 	Continue      = "HTTP/1.1 100 Continue\r\n\r\n" // the whole interim response
 )
+
+// DateLen is the length of a date in the form servers send.
+const DateLen = len("Mon, 02 Jan 2006 15:04:05 GMT")
 
 // text is what names and values are made of.
 type text interface{ ~string | ~[]byte }
@@ -99,6 +103,30 @@ func AppendDate(dst, date []byte) []byte {
 	dst = append(dst, "Date: "...)
 	dst = append(dst, date...)
 	return append(dst, "\r\n"...)
+}
+
+// AppendTime appends t as IMF-fixdate (RFC 9110 section 5.6.7). A server
+// formats once a second and passes the bytes to AppendDate.
+func AppendTime(dst []byte, t time.Time) []byte {
+	const days = "SunMonTueWedThuFriSat"
+	const months = "JanFebMarAprMayJunJulAugSepOctNovDec"
+	t = t.UTC()
+	year, month, day := t.Date()
+	hour, minute, second := t.Clock()
+	wd, m := 3*int(t.Weekday()), 3*int(month-1)
+	dst = append(dst, days[wd:wd+3]...)
+	dst = append(dst, ", "...)
+	dst = append(appendTwo(dst, day), ' ')
+	dst = append(dst, months[m:m+3]...)
+	dst = append(dst, ' ')
+	dst = appendTwo(appendTwo(dst, year/100), year%100)
+	dst = append(appendTwo(append(dst, ' '), hour), ':')
+	dst = append(appendTwo(dst, minute), ':')
+	return append(appendTwo(dst, second), " GMT"...)
+}
+
+func appendTwo(dst []byte, n int) []byte {
+	return append(dst, byte('0'+n/10%10), byte('0'+n%10))
 }
 
 // AppendChunkHeader appends the line before a chunk of n bytes, n above 0. The

@@ -37,3 +37,34 @@ func orDefault(n, normal int) int {
 	}
 	return n
 }
+
+// defaultLimits is never written.
+var defaultLimits = Limits{}.WithDefaults()
+
+// limitsOf fills the zeros of l.
+func limitsOf(l *Limits) *Limits {
+	if l == nil {
+		return &defaultLimits
+	}
+	if l.LineBytes > 0 && l.HeadBytes > 0 && l.Fields > 0 &&
+		l.TrailerBytes > 0 && l.ChunkExtBytes > 0 {
+		return l
+	}
+	filled := l.WithDefaults()
+	return &filled
+}
+
+// checkLine bounds the line from start on. i is behind its CRLF when code is
+// ok, else the byte at which code shows.
+func (l *Limits) checkLine(start, i int, code Error) Error {
+	if code == ok {
+		i -= 2
+	}
+	if i-start <= l.LineBytes {
+		return code
+	}
+	if start == 0 {
+		return ErrLineTooLong
+	}
+	return ErrFieldTooLong
+}

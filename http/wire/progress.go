@@ -96,21 +96,6 @@ func (p *progress) finish(n int, code Error) (int, error) {
 	return 0, code
 }
 
-// checkLine bounds the line from start on. i is behind its CRLF when code is
-// ok, else the byte at which code shows.
-func (l *Limits) checkLine(start, i int, code Error) Error {
-	if code == ok {
-		i -= 2
-	}
-	if i-start <= l.LineBytes {
-		return code
-	}
-	if start == 0 {
-		return ErrLineTooLong
-	}
-	return ErrFieldTooLong
-}
-
 // headEnd looks for the empty line at i. Not end and ok: a field line is there.
 func headEnd(b []byte, i int) (next int, end bool, code Error) {
 	switch {
@@ -124,20 +109,4 @@ func headEnd(b []byte, i int) (next int, end bool, code Error) {
 		return i, false, ErrLineEnd
 	}
 	return i + 2, true, ok
-}
-
-// defaultLimits is never written.
-var defaultLimits = Limits{}.WithDefaults()
-
-// limitsOf fills the zeros of l.
-func limitsOf(l *Limits) *Limits {
-	if l == nil {
-		return &defaultLimits
-	}
-	if l.LineBytes > 0 && l.HeadBytes > 0 && l.Fields > 0 &&
-		l.TrailerBytes > 0 && l.ChunkExtBytes > 0 {
-		return l
-	}
-	filled := l.WithDefaults()
-	return &filled
 }

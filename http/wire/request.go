@@ -39,7 +39,7 @@ func (r *Request) reset() {
 // A RequestParser reads the heads of requests. It is small, so that every
 // connection can have its own; the zero value is ready.
 type RequestParser struct {
-	Limits *Limits // nil: the defaults. May be shared; not changed meanwhile.
+	Limits *Limits // nil: the defaults. May be shared; filled (WithDefaults) it costs least.
 	progress
 }
 

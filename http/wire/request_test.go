@@ -155,6 +155,7 @@ func TestRequestFieldLines(t *testing.T) {
 		"\tX: y":                  ErrFold,
 		"X: a\rb":                 ErrLineEnd,
 		"X: a\nb":                 ErrLineEnd,
+		"X: a\nY: b":              ErrLineEnd,
 		"X\n: a":                  ErrLineEnd,
 		"\rX: a":                  ErrLineEnd,
 		"X: \x00":                 ErrFieldValue,

@@ -60,7 +60,7 @@ func BodyAllowed(status int) bool {
 // A ResponseParser reads the heads of responses, as RequestParser does those of
 // requests. The zero value is ready.
 type ResponseParser struct {
-	Limits *Limits // nil: the defaults. May be shared; not changed meanwhile.
+	Limits *Limits // nil: the defaults. May be shared; filled (WithDefaults) it costs least.
 	progress
 }
 
