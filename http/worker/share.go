@@ -70,7 +70,7 @@ func (s *Share) Leave() {
 }
 
 // Accepted decides about a connection that this worker accepted. false means
-// that a sibling has it: the caller closes fd, its own copy, and forgets it.
+// that a sibling has it and that fd is closed: the caller forgets it.
 func (s *Share) Accepted(fd int) (keep bool) {
 	if peer := s.leastLoaded(s.own.Connections()); peer >= 0 && s.handOver(peer, fd) {
 		return false
@@ -110,6 +110,7 @@ func (s *Share) handOver(peer, fd int) bool {
 		line.AddConnections(-1)
 		return false
 	}
+	_ = sys.BusClose(fd) // the sibling has a copy
 	s.own.AddHandoff()
 	return true
 }

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: MIT
+
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"net/http"
+	"os"
+	"strconv"
+
+	"m0serve.dev/host"
+)
+
+// newHandler serves /events, a stream of beats, /stats, and a word at /.
+// M0_HOSTCHECK_MAKE_RAISES, a knob of the smoke, makes it fail ("1") or end
+// the process ("crash").
+func newHandler(c *host.Context) (http.Handler, error) {
+	const knob = "M0_HOSTCHECK_MAKE_RAISES"
+	switch os.Getenv(knob) {
+	case "":
+	case "crash":
+		os.Exit(3)
+	default:
+		return nil, errors.New(knob + " is set")
+	}
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /{$}", func(w http.ResponseWriter, r *http.Request) {
+		_, _ = w.Write([]byte("host_check\n"))
+	})
+	mux.HandleFunc("GET /stats", func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		_ = json.NewEncoder(w).Encode(statsOf(c))
+	})
+	return named(c.Index, mux), nil
+}
+
+// named puts the worker's index on every answer.
+func named(index int, next http.Handler) http.Handler {
+	value := strconv.Itoa(index)
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("X-Worker", value)
+		next.ServeHTTP(w, r)
+	})
+}
+
+// stats are one worker's view of the service.
+type stats struct {
+	Worker  int    `json:"worker"`
+	Workers int    `json:"workers"`
+	PID     int    `json:"pid"`
+	Refused uint64 `json:"refused"`
+	LastID  uint64 `json:"last_id"`
+}
+
+func statsOf(c *host.Context) stats {
+	return stats{
+		Worker: c.Index, Workers: c.Workers, PID: os.Getpid(),
+		Refused: c.Publisher.Refused(), LastID: c.Publisher.LastID(),
+	}
+}
