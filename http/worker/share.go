@@ -27,39 +27,54 @@ const (
 // the receiver before it is sent, so that a burst does not overshoot.
 //
 // Accepted and Closed may be called from any goroutine. Whatever goes wrong
-// with a hand-over, the connection stays where it is.
+// with a hand-over, the connection stays where it is. Without channels (one
+// worker, or the bare race) a Share only counts.
 type Share struct {
 	page  *bus.Page
 	index int
 	own   *bus.Line
-	peers []int // write ends, by index; the own entry is the read end
+	peers []int // write ends, by index; the own entry is the read end; nil: none
 	held  atomic.Int64
 	stop  chan struct{}
-	file  *os.File // a copy of the own read end, for the runtime's poller
+	file  *os.File // a copy of the own read end, for the runtime's poller; nil: none
 }
 
-// NewShare makes the share of the worker at index from what it inherited.
+// NewShare makes the share of the worker at index. channels is what it
+// inherited for it, nil for a bare race.
 func NewShare(page *bus.Page, index int, channels []int) (*Share, error) {
-	if len(channels) > page.Workers() || index < 0 || index >= len(channels) {
-		return nil, fmt.Errorf("worker: accept share of %d channels, index %d, on a page of %d",
-			len(channels), index, page.Workers())
+	if index < 0 || index >= page.Workers() {
+		return nil, fmt.Errorf("worker: accept share of index %d on a page of %d",
+			index, page.Workers())
+	}
+	s := &Share{
+		page: page, index: index, own: page.Worker(index), peers: channels,
+		stop: make(chan struct{}),
+	}
+	if channels == nil {
+		return s, nil
+	}
+	if len(channels) != page.Workers() {
+		return nil, fmt.Errorf("worker: accept share of %d channels on a page of %d",
+			len(channels), page.Workers())
 	}
 	fd, err := sys.BusDup(channels[index])
 	if err != nil {
 		return nil, fmt.Errorf("worker: accept share: %w", err)
 	}
-	return &Share{
-		page: page, index: index, own: page.Worker(index), peers: channels,
-		stop: make(chan struct{}), file: os.NewFile(uintptr(fd), "accept share"),
-	}, nil
+	s.file = os.NewFile(uintptr(fd), "accept share")
+	return s, nil
 }
 
-// Start begins the heartbeat and gives every connection that a sibling hands
+// Start begins the heartbeat, above one worker, and gives every connection that a sibling hands
 // over to adopt, one at a time. A connection that adopt refuses is closed.
 func (s *Share) Start(adopt func(fd int) error) {
-	s.own.Beat(bus.Uptime())
-	go s.beat()
-	go s.receive(adopt)
+	if s.page.Workers() > 1 {
+		s.own.Beat(bus.Uptime())
+		go s.beat()
+	}
+	if s.file != nil {
+		go s.receive(adopt)
+	}
 }
 
 // Leave ends the heartbeat: siblings hand nothing over any more. What is on its

@@ -204,12 +204,33 @@ func TestMendRepairsACountLeftByAPredecessor(t *testing.T) {
 	}
 }
 
+func TestBareRaceOnlyCounts(t *testing.T) {
+	c := newCrew(t, 2)
+	bare, err := NewShare(c.page, 0, nil)
+	must(t, err)
+	for range 8 {
+		if !bare.Accepted(-1) {
+			t.Fatal("a bare race handed a connection over")
+		}
+	}
+	bare.Closed()
+	if got := c.page.Worker(0).Connections(); got != 7 {
+		t.Errorf("8 accepted, 1 closed: counted %d, want 7", got)
+	}
+}
+
 func TestShareOfAnotherPageIsRefused(t *testing.T) {
-	page, fd, err := bus.NewPage(1)
+	page, fd, err := bus.NewPage(2)
 	must(t, err)
 	closeAtEnd(t, fd)
-	if s, err := NewShare(page, 1, []int{1, 2}); err == nil {
-		t.Errorf("NewShare of 2 channels on a page of 1 = %v, want an error", s)
+	for _, c := range []struct {
+		index    int
+		channels []int
+	}{{2, nil}, {-1, nil}, {0, []int{1}}, {0, []int{1, 2, 3}}, {0, []int{1 << 20, 1 << 20}}} {
+		if s, err := NewShare(page, c.index, c.channels); err == nil {
+			t.Errorf("NewShare of index %d, channels %v on a page of 2 = %v, want an error",
+				c.index, c.channels, s)
+		}
 	}
 }
 

@@ -23,20 +23,18 @@ const MaxWorkers = 64
 func Supervise(cfg Config) int {
 	p := newSpawner(cfg)
 	defer p.close()
-	stops := make(chan os.Signal, 8)
-	// Notify also ends an inherited "ignore". An ignored SIGHUP stays ignored:
-	// somebody started us with nohup.
-	signal.Notify(stops, syscall.SIGTERM, syscall.SIGINT)
+	stops := ArmStops()
+	defer stops.Disarm()
+	// An ignored SIGHUP stays ignored: somebody started us with nohup.
 	if !signal.Ignored(syscall.SIGHUP) {
-		signal.Notify(stops, syscall.SIGHUP)
+		signal.Notify(stops.c, syscall.SIGHUP)
 	}
 	children := make(chan os.Signal, 1)
 	signal.Notify(children, syscall.SIGCHLD)
-	defer signal.Stop(stops)
 	defer signal.Stop(children)
 	return newSupervisor(cfg, system{
 		start: p.start, kill: syscall.Kill, reap: reap,
-		signals: stops, children: children, ready: p.ready, random: rand.Float64,
+		signals: stops.C, children: children, ready: p.ready, random: rand.Float64,
 	}).run()
 }
 
