@@ -37,6 +37,8 @@ type Kernel interface {
 	Reset(fd int) error
 	// Unsent is how many written bytes the peer has not acknowledged.
 	Unsent(fd int) (int, error)
+	// Unread is how many bytes wait to be read.
+	Unread(fd int) (int, error)
 	// Hold prepares a connection for a long stream: the kernel takes at most
 	// lowat bytes that it cannot send yet, and gives the peer up when it
 	// acknowledges nothing for so long.

@@ -86,6 +86,8 @@ func (linux) Reset(fd int) error {
 
 func (linux) Unsent(fd int) (int, error) { return unix.IoctlGetInt(fd, unix.SIOCOUTQ) }
 
+func (linux) Unread(fd int) (int, error) { return unix.IoctlGetInt(fd, unix.SIOCINQ) }
+
 func (linux) Hold(fd, lowat int, limit time.Duration) {
 	// Not TCP, or an old kernel: the stream works without.
 	_ = unix.SetsockoptInt(fd, unix.IPPROTO_TCP, unix.TCP_NOTSENT_LOWAT, lowat)
@@ -191,6 +193,9 @@ func PrepareListener(fd int) error {
 	_ = unix.SetsockoptInt(fd, unix.IPPROTO_TCP, unix.TCP_NODELAY, 1)
 	return nil
 }
+
+// PrepareConn makes a connected descriptor from elsewhere non-blocking.
+func PrepareConn(fd int) error { return unix.SetNonblock(fd, true) }
 
 // ConnOf makes a net.Conn of fd and takes it over.
 func ConnOf(fd int) (net.Conn, error) {

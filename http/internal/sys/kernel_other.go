@@ -36,5 +36,8 @@ func TakeListener(ln net.Listener) (int, error) { return -1, errNoKernel }
 // PrepareListener is not available here.
 func PrepareListener(fd int) error { return errNoKernel }
 
+// PrepareConn is not available here.
+func PrepareConn(fd int) error { return errNoKernel }
+
 // ConnOf is not available here.
 func ConnOf(fd int) (net.Conn, error) { return nil, errNoKernel }

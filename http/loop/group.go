@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: MIT
+
+package loop
+
+import (
+	"errors"
+	"net/netip"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"m0serve.dev/http/internal/sys"
+)
+
+// ErrClosed says that the Group no longer serves.
+var ErrClosed = errors.New("loop: closed")
+
+// A Group is the loops of one server, with what they share.
+type Group struct {
+	cfg   Config
+	loops []*Loop
+	gate  gate
+
+	conns    atomic.Int64
+	draining atomic.Bool
+	quiet    chan struct{} // a value when a draining loop has become empty
+	ended    sync.WaitGroup
+	watchers sync.WaitGroup
+
+	panics        atomic.Uint64
+	detached      atomic.Uint64
+	handedOver    atomic.Uint64
+	dropsBlocking atomic.Uint64
+	dropsConns    atomic.Uint64
+}
+
+// New makes the loops and starts them. They serve nothing until Listen or Adopt.
+func New(cfg Config) (*Group, error) {
+	cfg = cfg.withDefaults()
+	if cfg.Handler == nil {
+		return nil, errors.New("loop: no handler")
+	}
+	if cfg.Kernel == nil {
+		k, err := sys.Linux()
+		if err != nil {
+			return nil, err
+		}
+		cfg.Kernel = k
+	}
+	g := &Group{cfg: cfg, quiet: make(chan struct{}, 1)}
+	g.gate.max, g.gate.queueMax = cfg.BlockingMax, cfg.BlockingQueue
+	for i := range cfg.Loops {
+		l, err := newLoop(g, i)
+		if l != nil {
+			g.loops = append(g.loops, l)
+		}
+		if err != nil {
+			for _, l := range g.loops {
+				l.release()
+			}
+			return nil, err
+		}
+	}
+	if cfg.Tick != nil && cfg.TickEvery > 0 {
+		g.loops[0].tickAt = cfg.TickEvery
+	}
+	for _, l := range g.loops {
+		g.ended.Add(1)
+		g.watchers.Add(1)
+		go l.run(l.newTurn())
+		go func() {
+			defer g.watchers.Done()
+			l.watchOffLoop()
+		}()
+	}
+	return g, nil
+}
+
+// Listen accepts from fd, a listening socket, which becomes the Group's. The
+// first loop accepts and gives each connection to the loop with the fewest.
+func (g *Group) Listen(fd int) error {
+	if g.draining.Load() || !g.loops[0].post(note{kind: noteListen, fd: fd}) {
+		return errors.Join(ErrClosed, g.cfg.Kernel.Close(fd))
+	}
+	return nil
+}
+
+// Adopt takes over a connection that somebody else has accepted. It must not
+// block.
+func (g *Group) Adopt(fd int, peer netip.AddrPort) error {
+	if g.draining.Load() {
+		return ErrClosed
+	}
+	g.adopt(fd, peer, nil)
+	return nil
+}
+
+// Drain closes the listener once what waits at it is accepted, ends idle
+// connections, and lets those with a request end behind its answer. It returns
+// at once; see Wait.
+func (g *Group) Drain() {
+	g.draining.Store(true)
+	for _, l := range g.loops {
+		l.post(note{kind: noteDrain})
+	}
+}
+
+// CutHeld cuts every held connection behind the frame in hand, see EndCut.
+func (g *Group) CutHeld() {
+	for _, l := range g.loops {
+		l.post(note{kind: noteCutHeld})
+	}
+}
+
+// Quiet gets a value, now and then, when connections have ended during a drain.
+func (g *Group) Quiet() <-chan struct{} { return g.quiet }
+
+// Close ends every connection and the loops. Handlers that are off their loop
+// are not waited for; their answers are dropped.
+func (g *Group) Close() {
+	g.draining.Store(true)
+	for _, l := range g.loops {
+		l.post(note{kind: noteStop})
+	}
+	g.ended.Wait()
+	g.watchers.Wait()
+}
+
+// drainNew is how long a connection that never sent anything may still begin
+// when the drain starts.
+const drainNew = 500 * time.Millisecond
+
+// beginDrain is the owner's part of Drain.
+func (l *Loop) beginDrain() {
+	if l.draining {
+		return
+	}
+	if l.accept.listener >= 0 {
+		l.acceptReady() // they were connected before the stop
+		_ = l.k.Unwatch(l.poller, l.accept.listener)
+		_ = l.k.Close(l.accept.listener)
+		l.accept.listener, l.accept.resumeAt = -1, 0
+	}
+	l.draining = true
+	l.tickAt = 0
+	for _, c := range l.table {
+		switch {
+		case c == nil || c.state != stateIdle || c.pending() || len(c.in) > 0:
+		case c.served == 0:
+			l.setRead(c, l.now+drainNew)
+		default:
+			l.drainIdle(c)
+		}
+	}
+}
+
+// drainIdle ends a connection between requests, unless the next one is there:
+// it is served by the turn that reads it, and is the last.
+func (l *Loop) drainIdle(c *conn) {
+	if n, err := l.k.Unread(int(c.fd)); err == nil && n > 0 {
+		return
+	}
+	l.close(c, ClosedByServer)
+}
+
+// drainStep tells who waits for the drain that there is news.
+func (l *Loop) drainStep() {
+	select {
+	case l.g.quiet <- struct{}{}:
+	default:
+	}
+}

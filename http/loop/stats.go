@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: MIT
+
+package loop
+
+import "sync/atomic"
+
+// Stats is what a Group has done, by counters that only grow unless said
+// otherwise.
+type Stats struct {
+	Conns     int64 // open now
+	Held      int64 // of these, held
+	Requests  uint64
+	Takeovers uint64 // handlers that lost the loop
+	Detached  uint64 // handlers that gave the loop away: Flush, long answers, Hijack
+	Pooled    uint64 // requests that started off the loop
+	OffLoop   int64  // handlers off the loop now
+	Waiting   int64  // requests that wait for a place off the loop now
+	Panics    uint64
+
+	DroppedConns       uint64 // beyond MaxConns
+	DroppedDescriptors uint64 // the descriptor table was full
+	DroppedBlocking    uint64 // beyond BlockingQueue: 503
+	DroppedRequests    uint64 // connections ended by RequestsPerConn
+	RefusedRequests    uint64 // malformed, or beyond a limit of the parser
+	TimeoutsRead       uint64 // head or body not in time
+	TimeoutsWrite      uint64 // answer not taken in time
+}
+
+// dropCounts are one loop's, and its owner's.
+type dropCounts struct {
+	descriptors, requests, refused, read, write uint64
+}
+
+// published is what the owner shows of itself, once a turn.
+type published struct {
+	requests, taken, held                       atomic.Uint64
+	descriptors, perConn, refused, read, writes atomic.Uint64
+}
+
+// publish copies the owner's counters to where everybody may look.
+func (l *Loop) publish() {
+	p, d := &l.pub, &l.drops
+	set := func(to *atomic.Uint64, v uint64) {
+		if to.Load() != v {
+			to.Store(v)
+		}
+	}
+	set(&p.requests, l.requests)
+	set(&p.taken, l.taken)
+	set(&p.held, uint64(l.nheld))
+	set(&p.descriptors, d.descriptors)
+	set(&p.perConn, d.requests)
+	set(&p.refused, d.refused)
+	set(&p.read, d.read)
+	set(&p.writes, d.write)
+}
+
+// Stats adds up the counters of all loops.
+func (g *Group) Stats() Stats {
+	s := Stats{
+		Conns:           g.conns.Load(),
+		Detached:        g.detached.Load(),
+		Pooled:          g.handedOver.Load(),
+		Panics:          g.panics.Load(),
+		DroppedConns:    g.dropsConns.Load(),
+		DroppedBlocking: g.dropsBlocking.Load(),
+	}
+	running, waiting := g.gate.counts()
+	s.OffLoop, s.Waiting = int64(running), int64(waiting)
+	for _, l := range g.loops {
+		p := &l.pub
+		s.Held += int64(p.held.Load())
+		s.Requests += p.requests.Load()
+		s.Takeovers += p.taken.Load()
+		s.DroppedDescriptors += p.descriptors.Load()
+		s.DroppedRequests += p.perConn.Load()
+		s.RefusedRequests += p.refused.Load()
+		s.TimeoutsRead += p.read.Load()
+		s.TimeoutsWrite += p.writes.Load()
+	}
+	return s
+}
