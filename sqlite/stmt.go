@@ -30,7 +30,8 @@ type Stmt struct {
 	newer  *Stmt // neighbours in the cache
 	older  *Stmt //
 	plan   any   // *plan[T] of the last Query, for these column names
-	seen   int   // engine's count of recompilations that plan and row know of
+	width  int   // columns of a row; 0: not known yet
+	seen   int   // the count of recompilations that plan and width know of
 }
 
 // Prepare gives the statement sql, from the cache when it is there. The text holds exactly one
@@ -121,7 +122,7 @@ func (s *Stmt) Step(ctx context.Context) (bool, error) {
 			s.active = true
 			s.noticeRecompiled()
 		}
-		s.row = s.es.Columns()
+		s.row = s.width
 		return true, nil
 	case engine.Done:
 		s.active, s.done = true, true
@@ -136,14 +137,15 @@ func (s *Stmt) Step(ctx context.Context) (bool, error) {
 func (s *Stmt) failStep(rc int32) error {
 	s.err = s.c.fail("step", s.sql, rc)
 	s.es.Reset()
-	s.active = false
+	s.active, s.done = false, true
 	return s.err
 }
 
-// noticeRecompiled drops the scan plan when a schema change gave the statement other columns.
+// noticeRecompiled drops what is known of the columns when a schema change made SQLite compile the
+// statement again.
 func (s *Stmt) noticeRecompiled() {
-	if n := s.es.Reprepared(); n != s.seen {
-		s.seen, s.plan = n, nil
+	if n := s.es.Reprepared(); n != s.seen || s.width == 0 {
+		s.seen, s.width, s.plan = n, s.es.Columns(), nil
 	}
 }
 

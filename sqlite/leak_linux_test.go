@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: MIT
+
+package sqlite
+
+import (
+	"bytes"
+	"os"
+	"runtime/debug"
+	"strconv"
+	"testing"
+)
+
+// residentKB is the memory of this process, after a collection.
+func residentKB(t *testing.T) int {
+	t.Helper()
+	debug.FreeOSMemory()
+	data, err := os.ReadFile("/proc/self/statm")
+	if err != nil {
+		t.Skip("no /proc: ", err)
+	}
+	pages, err := strconv.Atoi(string(bytes.Fields(data)[1]))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return pages * os.Getpagesize() / 1024
+}
+
+func openFiles(t *testing.T) int {
+	t.Helper()
+	entries, err := os.ReadDir("/proc/self/fd")
+	if err != nil {
+		t.Skip("no /proc: ", err)
+	}
+	return len(entries)
+}
+
+// TestLeak opens and closes many connections, with statements, large values, errors and open
+// transactions left behind, and looks at memory and files.
+func TestLeak(t *testing.T) {
+	path := tempFile(t)
+	keep := open(t, path, Options{})
+	mustExec(t, keep, "CREATE TABLE t(v)")
+	round := func() {
+		c, err := Open(path, Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		s := prepare(t, c, "SELECT ?, value FROM json_each('[1,2,3]')") // never closed
+		s.BindBlob(1, make([]byte, 100_000))
+		mustStep(t, s, true)
+		tx, err := c.Begin(t.Context(), Immediate)
+		if err != nil {
+			t.Fatal(err)
+		}
+		mustExec(t, tx, "INSERT INTO t VALUES(randomblob(100000))")
+		if _, err := c.Prepare(t.Context(), "SELECT nope"); err == nil {
+			t.Error("no error for an unknown column")
+		}
+		if _, err := Open("/nowhere/at/all", Options{}); err == nil {
+			t.Error("no error for an unknown directory")
+		}
+		if err := c.Close(); err != nil {
+			t.Fatalf("Close: %v: a statement was not finalized", err)
+		}
+	}
+	for range 50 {
+		round()
+	}
+	files, memory := openFiles(t), residentKB(t)
+	const rounds, allowKB = 300, 12 << 10
+	for range rounds {
+		round()
+	}
+	if n := openFiles(t); n > files {
+		t.Errorf("%d files open after %d opens, %d before", n, rounds, files)
+	}
+	if kb := residentKB(t); kb > memory+allowKB {
+		t.Errorf("%d KiB resident after %d opens, %d before", kb, rounds, memory)
+	} else {
+		t.Logf("%d KiB after %d opens, %d before", kb, rounds, memory)
+	}
+}
