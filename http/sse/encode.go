@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: MIT
+
+package sse
+
+import (
+	"errors"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+)
+
+// Errors of the encoder. Nothing is appended when one is returned.
+var (
+	// ErrField refuses an id, event name or comment that would end its line.
+	ErrField = errors.New("sse: a line break or NUL in an id, event name or comment")
+	// ErrRetry refuses a reconnection time that is negative or above a day.
+	ErrRetry = errors.New("sse: retry has to be between 0 and 24 hours")
+)
+
+const retryMax = 24 * time.Hour
+
+// An Event is one event of a stream. The zero value has no field at all and
+// encodes to nothing.
+type Event struct {
+	ID    string        // "": none. Kept by the client as its Last-Event-ID
+	Name  string        // "": the type "message"
+	Data  string        // "": no data line, so the client dispatches nothing
+	Retry time.Duration // 0: none. Reconnection time, in whole milliseconds
+	Empty bool          // send one empty data line where Data is ""
+}
+
+// Append appends the event to dst. Data may hold anything: CR, LF and CRLF each
+// end a line of it, which the client sees as LF, and bytes that are not UTF-8
+// become U+FFFD. Everything else that could end a line is refused.
+func Append(dst []byte, e Event) ([]byte, error) {
+	if !isLine(e.ID) || !isLine(e.Name) {
+		return dst, ErrField
+	}
+	if e.Retry < 0 || e.Retry > retryMax {
+		return dst, ErrRetry
+	}
+	start := len(dst)
+	if e.Name != "" {
+		dst = appendField(dst, "event: ", e.Name)
+	}
+	if e.ID != "" {
+		dst = appendField(dst, "id: ", e.ID)
+	}
+	if e.Retry != 0 {
+		dst = append(dst, "retry: "...)
+		dst = strconv.AppendInt(dst, e.Retry.Milliseconds(), 10)
+		dst = append(dst, '\n')
+	}
+	if e.Data != "" || e.Empty {
+		dst = appendData(dst, e.Data)
+	}
+	if len(dst) > start {
+		dst = append(dst, '\n')
+	}
+	return dst, nil
+}
+
+// AppendComment appends a comment, which a client reads over: it keeps the
+// connection in use. Every line of text becomes one of the comment.
+func AppendComment(dst []byte, text string) ([]byte, error) {
+	if !isLine(text) {
+		return dst, ErrField
+	}
+	return append(appendField(dst, ": ", text), '\n'), nil
+}
+
+// AppendID appends a block that holds an id and nothing else: a client takes
+// the id and dispatches no event. Behind an event it commits the id only once
+// the event has arrived whole.
+func AppendID(dst []byte, id uint64) []byte {
+	dst = append(dst, "id: "...)
+	dst = strconv.AppendUint(dst, id, 10)
+	return append(dst, "\n\n"...)
+}
+
+func appendField(dst []byte, name, value string) []byte {
+	dst = append(dst, name...)
+	dst = appendUTF8(dst, value)
+	return append(dst, '\n')
+}
+
+func appendData(dst []byte, data string) []byte {
+	for {
+		end := strings.IndexAny(data, "\r\n")
+		if end < 0 {
+			return appendField(dst, "data: ", data)
+		}
+		dst = appendField(dst, "data: ", data[:end])
+		if strings.HasPrefix(data[end:], "\r\n") {
+			end++
+		}
+		data = data[end+1:]
+	}
+}
+
+func appendUTF8(dst []byte, s string) []byte {
+	if utf8.ValidString(s) {
+		return append(dst, s...)
+	}
+	for _, r := range s {
+		dst = utf8.AppendRune(dst, r)
+	}
+	return dst
+}
+
+func isLine(s string) bool { return !strings.ContainsAny(s, "\r\n\x00") }

@@ -1,0 +1,222 @@
+// SPDX-License-Identifier: MIT
+
+package sse
+
+import (
+	"math/rand/v2"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+	"unicode/utf8"
+)
+
+// A heard is what a client has of a stream. It is written from the rules of
+// WHATWG HTML 9.2.6 and shares nothing with the encoder.
+type heard struct {
+	events []heardEvent
+	lastID string
+	retry  int
+
+	// of the event under way
+	line   []byte
+	sawCR  bool
+	name   string
+	idBuf  string
+	data   strings.Builder
+	begun  bool
+	lineNo int
+}
+
+type heardEvent struct{ id, name, data string }
+
+func (h *heard) feed(b []byte) {
+	for _, c := range b {
+		switch {
+		case c == '\n' && h.sawCR:
+			h.sawCR = false
+		case c == '\n' || c == '\r':
+			h.sawCR = c == '\r'
+			h.endLine()
+		default:
+			h.sawCR = false
+			h.line = append(h.line, c)
+		}
+	}
+}
+
+func (h *heard) endLine() {
+	line := string(h.line)
+	h.line = h.line[:0]
+	if h.lineNo++; h.lineNo == 1 {
+		line = strings.TrimPrefix(line, "\uFEFF")
+	}
+	if line == "" {
+		h.dispatch()
+		return
+	}
+	field, value, found := strings.Cut(line, ":")
+	if found && field == "" {
+		return
+	}
+	value = strings.TrimPrefix(value, " ")
+	switch field {
+	case "event":
+		h.name = value
+	case "data":
+		h.data.WriteString(value)
+		h.data.WriteByte('\n')
+		h.begun = true
+	case "id":
+		if !strings.Contains(value, "\x00") {
+			h.idBuf = value
+		}
+	case "retry":
+		if n, err := strconv.Atoi(value); err == nil && strings.Trim(value, "0123456789") == "" {
+			h.retry = n
+		}
+	}
+}
+
+func (h *heard) dispatch() {
+	h.lastID = h.idBuf
+	if h.begun {
+		name := h.name
+		if name == "" {
+			name = "message"
+		}
+		h.events = append(h.events, heardEvent{h.lastID, name, strings.TrimSuffix(h.data.String(), "\n")})
+	}
+	h.name, h.begun = "", false
+	h.data.Reset()
+}
+
+func TestAppend(t *testing.T) {
+	for _, c := range []struct {
+		event Event
+		want  string
+	}{
+		{Event{}, ""},
+		{Event{Data: "a"}, "data: a\n\n"},
+		{Event{Data: "a\nb\r\nc\rd"}, "data: a\ndata: b\ndata: c\ndata: d\n\n"},
+		{Event{Data: "a\n"}, "data: a\ndata: \n\n"},
+		{Event{Data: " lead"}, "data:  lead\n\n"},
+		{Event{Data: "\r\r\n"}, "data: \ndata: \ndata: \n\n"},
+		{Event{Empty: true}, "data: \n\n"},
+		{Event{Name: "n", ID: "7", Retry: 1500 * time.Millisecond, Data: "x"},
+			"event: n\nid: 7\nretry: 1500\ndata: x\n\n"},
+		{Event{ID: "7"}, "id: 7\n\n"},
+		{Event{Data: "a\xffb\xc3"}, "data: a\uFFFDb\uFFFD\n\n"},
+		{Event{Data: "\uFEFFx"}, "data: \uFEFFx\n\n"},
+	} {
+		got, err := Append([]byte("="), c.event)
+		if string(got) != "="+c.want || err != nil {
+			t.Errorf("Append(%+v) = %q, %v; want %q", c.event, got, err, "="+c.want)
+		}
+	}
+}
+
+func TestAppendRefusesWhatWouldEndALine(t *testing.T) {
+	for _, bad := range []string{"a\nb", "a\rb", "a\x00b", "\r\n"} {
+		for _, e := range []Event{{ID: bad, Data: "x"}, {Name: bad, Data: "x"}} {
+			if got, err := Append([]byte("="), e); err != ErrField || string(got) != "=" {
+				t.Errorf("Append(%+v) = %q, %v; want ErrField and nothing appended", e, got, err)
+			}
+		}
+		if got, err := AppendComment(nil, bad); err != ErrField || len(got) != 0 {
+			t.Errorf("AppendComment(%q) = %q, %v; want ErrField", bad, got, err)
+		}
+	}
+	for _, d := range []time.Duration{-1, 25 * time.Hour} {
+		if _, err := Append(nil, Event{Retry: d}); err != ErrRetry {
+			t.Errorf("Append(retry %v) = %v; want ErrRetry", d, err)
+		}
+	}
+}
+
+// TestRandomEventsRoundTrip sends random events, cut at random places, through
+// the second parser.
+func TestRandomEventsRoundTrip(t *testing.T) {
+	count := 100_000
+	if testing.Short() {
+		count = 5_000
+	}
+	rnd := rand.New(rand.NewPCG(1, 2))
+	h := &heard{}
+	for i := range count {
+		e := randomEvent(rnd)
+		b, err := Append(nil, e)
+		if err != nil {
+			t.Fatalf("Append(%+v): %v", e, err)
+		}
+		h.events = h.events[:0]
+		for len(b) > 0 {
+			n := 1 + rnd.IntN(len(b))
+			h.feed(b[:n])
+			b = b[n:]
+		}
+		checkHeard(t, h, e)
+		if t.Failed() {
+			t.Fatalf("at event %d", i)
+		}
+	}
+}
+
+func checkHeard(t *testing.T, h *heard, e Event) {
+	t.Helper()
+	if e.Data == "" && !e.Empty {
+		if len(h.events) != 0 {
+			t.Errorf("%+v was dispatched as %+q; want nothing", e, h.events)
+		}
+		return
+	}
+	data := strings.NewReplacer("\r\n", "\n", "\r", "\n").Replace(e.Data)
+	want := heardEvent{h.lastID, e.Name, strings.ToValidUTF8(data, "\uFFFD")}
+	if !utf8.ValidString(data) {
+		want.data = string([]rune(data)) // one U+FFFD for each bad byte
+	}
+	if want.name == "" {
+		want.name = "message"
+	}
+	if len(h.events) != 1 || h.events[0] != want || e.ID != "" && h.lastID != e.ID {
+		t.Errorf("%+v was heard as %+q, id %q; want %+q", e, h.events, h.lastID, want)
+	}
+}
+
+func randomEvent(rnd *rand.Rand) Event {
+	pieces := []string{"a", "data", ":", " ", "\n", "\r", "\r\n", "é", "\xff", "\uFEFF", "\x00",
+		"id: 9", "event: x", "\u2028", strings.Repeat("long ", 50)}
+	var e Event
+	for range rnd.IntN(8) {
+		e.Data += pieces[rnd.IntN(len(pieces))]
+	}
+	if rnd.IntN(2) == 0 {
+		e.ID = strconv.Itoa(rnd.IntN(1 << 20))
+	}
+	if rnd.IntN(2) == 0 {
+		e.Name = "name"
+	}
+	e.Empty = rnd.IntN(4) == 0
+	return e
+}
+
+func FuzzAppend(f *testing.F) {
+	f.Add("", "", "a\nb", false)
+	f.Add("1", "x", "\r\n\r", true)
+	f.Add("1\n", "x\r", "\xff", true)
+	f.Fuzz(func(t *testing.T, id, name, data string, empty bool) {
+		e := Event{ID: id, Name: name, Data: data, Empty: empty}
+		b, err := Append(nil, e)
+		if err != nil {
+			if isLine(id) && isLine(name) {
+				t.Fatalf("Append(%+v) = %v", e, err)
+			}
+			return
+		}
+		h := &heard{}
+		h.feed(b)
+		if utf8.ValidString(id) && utf8.ValidString(name) {
+			checkHeard(t, h, e)
+		}
+	})
+}

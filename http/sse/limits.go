@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: MIT
+
+package sse
+
+import "fmt"
+
+// A Policy says what happens to a stream whose queue is full.
+type Policy uint8
+
+const (
+	// Disconnect cuts the stream after the frame in hand. Its client comes back
+	// with the id it had last and is caught up from the journal.
+	Disconnect Policy = iota
+	// DropOldest forgets the frames that wait longest, for state where the
+	// newest is all that counts.
+	DropOldest
+	// DropNewest forgets the frame that does not fit.
+	DropNewest
+	// Coalesce lets a frame take the place of a waiting one of its channel and
+	// kind, full or not; what does not fit even so drops the oldest.
+	Coalesce
+
+	policies = iota
+)
+
+// String is the policy's name as counters show it.
+func (p Policy) String() string {
+	return [...]string{"disconnect", "drop-oldest", "drop-newest", "coalesce"}[p]
+}
+
+// Limits bound what may wait for one stream.
+type Limits struct {
+	Frames int    // frames in the queue; 0: 256
+	Bytes  int    // their bytes; 0: 1 MiB
+	Policy Policy // zero: Disconnect
+	// Gap encodes the announcement that frames were dropped, sent before the
+	// next frame. nil: a comment with their number.
+	Gap func(dropped int) []byte
+}
+
+const (
+	framesDefault = 256
+	bytesDefault  = 1 << 20
+)
+
+func (l *Limits) frames() int {
+	if l.Frames <= 0 {
+		return framesDefault
+	}
+	return l.Frames
+}
+
+func (l *Limits) bytes() int {
+	if l.Bytes <= 0 {
+		return bytesDefault
+	}
+	return l.Bytes
+}
+
+func (l *Limits) gap(dropped int) []byte {
+	if l.Gap != nil {
+		return l.Gap(dropped)
+	}
+	return fmt.Appendf(nil, ": gap %d\n\n", dropped)
+}

@@ -1,0 +1,227 @@
+// SPDX-License-Identifier: MIT
+
+package sse
+
+import (
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"m0serve.dev/http/bus"
+	"m0serve.dev/http/loop"
+)
+
+// A Registry knows which slots listen to which channels. It owns both
+// directions; its methods may be called from any goroutine.
+type Registry struct {
+	every time.Duration // between heartbeats
+
+	mu     sync.Mutex
+	groups map[string]*group
+	slots  map[*Slot]struct{}
+	timer  *time.Timer // runs while there are slots
+	drops  map[string]*Drops
+	opened uint64
+}
+
+// A group is the slots of one channel, without order.
+type group struct {
+	slots []*Slot
+}
+
+// A sub is a slot's place in one group.
+type sub struct {
+	channel string
+	pos     int
+}
+
+// Drops counts the frames of one channel that streams did not get, by policy,
+// and the streams that were cut for one.
+type Drops struct {
+	Frames [policies]uint64 // index: the Policy
+}
+
+// Total is the number of all of them.
+func (d Drops) Total() uint64 {
+	sum := uint64(0)
+	for _, n := range d.Frames {
+		sum += n
+	}
+	return sum
+}
+
+// OtherChannels is the name under which drops are counted once more channels
+// have some than are counted by name. No channel can have it.
+const (
+	OtherChannels   = "\x01other"
+	dropChannelsMax = 1024
+)
+
+// HeartbeatDefault is the time between heartbeats: below what proxies allow a
+// connection to be idle.
+const HeartbeatDefault = 15 * time.Second
+
+// NewRegistry makes an empty registry that sends a comment to a stream after
+// heartbeat without a frame (0: HeartbeatDefault; negative: never).
+func NewRegistry(heartbeat time.Duration) *Registry {
+	if heartbeat == 0 {
+		heartbeat = HeartbeatDefault
+	}
+	return &Registry{
+		every: heartbeat, groups: make(map[string]*group),
+		slots: make(map[*Slot]struct{}), drops: make(map[string]*Drops),
+	}
+}
+
+// Add subscribes the slot to channels, until its stream ends. A channel name
+// that an untrusted peer may not use (bus.CheckName) is refused.
+func (r *Registry) Add(s *Slot, channels ...string) error {
+	for _, name := range channels {
+		if err := bus.CheckName(name); err != nil {
+			return err
+		}
+	}
+	channels = slices.Compact(slices.Sorted(slices.Values(channels)))
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	s.count, s.leave = r.noteDrop, r.Remove
+	s.subs = make([]sub, 0, len(channels))
+	for _, name := range channels {
+		g := r.groups[name]
+		if g == nil {
+			g = &group{}
+			r.groups[name] = g
+		}
+		s.subs = append(s.subs, sub{name, len(g.slots)})
+		g.slots = append(g.slots, s)
+	}
+	r.slots[s] = struct{}{}
+	r.opened++
+	if r.every > 0 && r.timer == nil {
+		r.timer = time.AfterFunc(r.every/2, r.heartbeat)
+	}
+	return nil
+}
+
+// Remove takes the slot out. A slot does that by itself when its stream ends.
+func (r *Registry) Remove(s *Slot) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if _, ok := r.slots[s]; !ok {
+		return
+	}
+	delete(r.slots, s)
+	for _, at := range s.subs {
+		r.removeLocked(at)
+	}
+	s.subs = nil
+	if len(r.slots) == 0 && r.timer != nil {
+		r.timer.Stop()
+		r.timer = nil
+	}
+}
+
+// removeLocked fills the place with the group's last slot.
+func (r *Registry) removeLocked(at sub) {
+	g := r.groups[at.channel]
+	end := len(g.slots) - 1
+	moved := g.slots[end]
+	g.slots[at.pos] = moved
+	g.slots[end] = nil
+	g.slots = g.slots[:end]
+	for i := range moved.subs {
+		if moved.subs[i].channel == at.channel {
+			moved.subs[i].pos = at.pos
+		}
+	}
+	if end == 0 {
+		delete(r.groups, at.channel)
+	}
+}
+
+// Deliver pushes the frame to every slot of its channel and returns how many
+// took it.
+func (r *Registry) Deliver(f *Frame) int {
+	r.mu.Lock()
+	g := r.groups[f.channel]
+	if g == nil {
+		r.mu.Unlock()
+		return 0
+	}
+	slots := slices.Clone(g.slots)
+	r.mu.Unlock()
+	taken := 0
+	for _, s := range slots {
+		if s.Push(f) {
+			taken++
+		}
+	}
+	return taken
+}
+
+// Each calls fn for every slot there is at this moment.
+func (r *Registry) Each(fn func(*Slot)) {
+	r.mu.Lock()
+	slots := slices.Collect(maps.Keys(r.slots))
+	r.mu.Unlock()
+	for _, s := range slots {
+		fn(s)
+	}
+}
+
+// heartbeat runs on a goroutine of the timer, twice in a heartbeat's time: a
+// stream that was silent at two looks in a row gets one.
+func (r *Registry) heartbeat() {
+	hb := NewFrame(0, "", "", []byte(": hb\n\n"))
+	r.Each(func(s *Slot) { s.beat(hb) })
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.timer != nil {
+		r.timer.Reset(r.every / 2)
+	}
+}
+
+// noteDrop is called with the slot's lock held, so it takes no other slot's.
+func (r *Registry) noteDrop(f *Frame, p Policy) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	name := f.channel
+	if _, ok := r.drops[name]; !ok && len(r.drops) >= dropChannelsMax {
+		name = OtherChannels
+	}
+	d := r.drops[name]
+	if d == nil {
+		d = &Drops{}
+		r.drops[name] = d
+	}
+	d.Frames[p]++
+}
+
+// Len is the number of streams.
+func (r *Registry) Len() int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return len(r.slots)
+}
+
+// RegistryStats are the counters of a registry.
+type RegistryStats struct {
+	Streams int              // held now
+	Opened  uint64           // in all
+	Drops   map[string]Drops // by channel
+}
+
+// Stats returns the counters.
+func (r *Registry) Stats() RegistryStats {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	st := RegistryStats{Streams: len(r.slots), Opened: r.opened, Drops: make(map[string]Drops)}
+	for name, d := range r.drops {
+		st.Drops[name] = *d
+	}
+	return st
+}
+
+// CloseAll ends every stream.
+func (r *Registry) CloseAll(how loop.Ending) { r.Each(func(s *Slot) { s.Close(how) }) }
