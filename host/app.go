@@ -8,7 +8,10 @@ import (
 	"sync/atomic"
 	"time"
 
+	"m0serve.dev/http/bus"
 	"m0serve.dev/http/config"
+	"m0serve.dev/http/server"
+	"m0serve.dev/http/sse"
 )
 
 // An App is an application as the host sees it. Only Handler is required.
@@ -27,6 +30,10 @@ type App struct {
 	// MaxWorkers is the most processes this application can be served from; a
 	// larger M0_WORKERS is refused. 0: no bound.
 	MaxWorkers int
+	// Config adjusts the server, in every worker, after Handler was built. The
+	// host sets HTTP, Accepted and Closed; Tick runs in worker 0 alone. nil:
+	// nothing.
+	Config func(*Context, *server.Config)
 	// Log is where the host reports; nil: lines on standard error.
 	Log *slog.Logger
 }
@@ -38,8 +45,36 @@ type Context struct {
 	Index     int             // of this worker: 0 … Workers-1
 	Workers   int             // processes that serve
 	Publisher *Publisher      // to every stream of every worker
+	Hub       *sse.Hub        // this worker's streams, and the way to open one
 	Page      []atomic.Uint64 // shared by the workers, zeroed at the start; nil without PageSlots
 	Log       *slog.Logger
+
+	page *bus.Page
+}
+
+// WorkerStats is one worker's line on the page that all share.
+type WorkerStats struct {
+	Index       int
+	PID         int
+	State       string // vacant, starting, ready or draining
+	Connections int
+	Handoffs    uint64 // connections it passed to a sibling
+	Taken       uint64 // connections it got from one
+	Drops       uint64 // events that publishers dropped for it
+}
+
+// Stats shows every worker of the service, read at this moment.
+func (c *Context) Stats() []WorkerStats {
+	stats := make([]WorkerStats, c.Workers)
+	for i := range stats {
+		line := c.page.Worker(i)
+		stats[i] = WorkerStats{
+			Index: i, PID: line.PID(), State: line.State().String(),
+			Connections: line.Connections(), Handoffs: line.Handoffs(),
+			Taken: line.Taken(), Drops: line.Drops(),
+		}
+	}
+	return stats
 }
 
 // A Producer publishes by itself, at a rate of its own. It runs in worker 0, on

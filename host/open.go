@@ -89,12 +89,8 @@ func (s *service) spawn() int {
 		// From here on publishers fill its channel, whenever it starts.
 		s.page.Worker(i).SetState(bus.Starting)
 	}
-	drain := s.cfg.Drain
-	if drain == 0 {
-		drain = -1 // none at all; 0 would be the default
-	}
 	return worker.Supervise(worker.Config{
-		Workers: s.cfg.Workers, Handed: s.handed, Drain: drain, Log: s.log,
+		Workers: s.cfg.Workers, Handed: s.handed, Drain: noneIfZero(s.cfg.Drain), Log: s.log,
 		Ready: s.announce,
 		// Nobody hands a connection to a place that is empty.
 		Died: func(index int) { s.page.Worker(index).Claim(0) },

@@ -194,7 +194,7 @@ func TestPublisherReachesEveryChannelInOrder(t *testing.T) {
 		if n > events {
 			return time.Hour, nil
 		}
-		return 0, out.Publish(out.NextID(), "beat", "", []byte("x"))
+		return 0, out.Publish("beat", "", out.NextID(), []byte("x"))
 	}
 	r := startRunner("app", &counted{step: step}, newPublisher(first), slog.Default())
 	defer func() { r.stop(); <-r.done }()
@@ -217,10 +217,10 @@ func TestRefusalIsCountedAndReported(t *testing.T) {
 	defer b.Close()
 	out := newPublisher(b)
 	id := out.NextID()
-	if err := out.Publish(id, "\x01slot", "", nil); !errors.Is(err, bus.ErrReserved) {
+	if err := out.Publish("\x01slot", "", id, nil); !errors.Is(err, bus.ErrReserved) {
 		t.Errorf("Publish on a reserved channel = %v, want ErrReserved", err)
 	}
-	if err := out.Publish(id, "big", "", make([]byte, bus.MaxBody+1)); !errors.Is(err, bus.ErrTooLarge) {
+	if err := out.Publish("big", "", id, make([]byte, bus.MaxBody+1)); !errors.Is(err, bus.ErrTooLarge) {
 		t.Errorf("Publish of too large a body = %v, want ErrTooLarge", err)
 	}
 	if out.Refused() != 2 || out.LastID() != 0 {

@@ -3,9 +3,11 @@
 package host
 
 import (
+	"strconv"
 	"sync/atomic"
 
 	"m0serve.dev/http/bus"
+	"m0serve.dev/http/sse"
 )
 
 // A Publisher sends events to every worker's streams, those of its own worker
@@ -28,10 +30,10 @@ func newPublisher(b *bus.Bus) *Publisher {
 // delivered. An id that is taken and not published delays later ones a little.
 func (p *Publisher) NextID() uint64 { return p.bus.NextID() }
 
-// Publish sends an encoded event to every worker. An error means that some
-// worker, or every one, did not take it (errors.Is bus.ErrRefused,
-// bus.ErrReserved, bus.ErrTooLarge); it is counted.
-func (p *Publisher) Publish(id uint64, channel, kind string, body []byte) error {
+// Publish sends an encoded event, which carries id where its clients look for
+// it, to every worker. An error means that some worker, or every one, did not
+// take it (bus.ErrRefused, bus.ErrReserved, bus.ErrTooLarge); it is counted.
+func (p *Publisher) Publish(channel, kind string, id uint64, body []byte) error {
 	err := p.bus.Publish(bus.Frame{ID: id, Channel: channel, Kind: kind, Body: body})
 	if err != nil {
 		p.refused.Add(1)
@@ -39,6 +41,20 @@ func (p *Publisher) Publish(id uint64, channel, kind string, body []byte) error 
 	}
 	p.last.Store(id)
 	return nil
+}
+
+// PublishEvent encodes e for plain EventSource clients, under an id of its own,
+// and publishes it. e.ID is set; e.Name is the kind.
+func (p *Publisher) PublishEvent(channel string, e sse.Event) (id uint64, err error) {
+	e.ID = "0"
+	if _, err := sse.Append(nil, e); err != nil {
+		p.refused.Add(1)
+		return 0, err // before an id is taken, which others would wait for
+	}
+	id = p.NextID()
+	e.ID = strconv.FormatUint(id, 10)
+	body, _ := sse.Append(nil, e) // it was encoded once already
+	return id, p.Publish(channel, e.Name, id, body)
 }
 
 // Refused is the number of events that some worker did not take.

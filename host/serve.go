@@ -7,11 +7,12 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/signal"
-	"syscall"
 	"time"
 
 	"m0serve.dev/http/bus"
+	"m0serve.dev/http/server"
+	"m0serve.dev/http/sse"
+	"m0serve.dev/http/wire"
 	"m0serve.dev/http/worker"
 )
 
@@ -23,9 +24,12 @@ var (
 	errAgain   = errors.New("a second signal ended the drain")
 )
 
+// adopt takes this worker's place at the bus. A process that serves alone has a
+// bus and a page of its own.
 func (s *service) adopt() (err error) {
 	if s.inherited == nil {
 		s.bus = bus.Local()
+		s.page = s.bus.Page()
 	} else {
 		in := s.inherited
 		if err := in.WatchSupervisor(s.orphaned); err != nil {
@@ -41,9 +45,21 @@ func (s *service) adopt() (err error) {
 	}
 	s.context = &Context{
 		Config: s.cfg, Index: s.index(), Workers: s.workers(),
-		Publisher: newPublisher(s.bus), Page: s.words, Log: s.log,
+		Publisher: newPublisher(s.bus), Page: s.words, Log: s.log, page: s.page,
+		Hub: sse.NewHub(sse.HubConfig{
+			Bus: s.bus, Journal: noneIfZero(s.cfg.Journal), Log: s.log,
+		}),
 	}
 	return nil
+}
+
+// noneIfZero turns a setting of 0 into the "none" of a Config whose zero is its
+// default.
+func noneIfZero[T int | int64 | time.Duration](n T) T {
+	if n == 0 {
+		return -1
+	}
+	return n
 }
 
 // orphaned ends a worker whose supervisor is gone: nobody would stop it.
@@ -52,24 +68,64 @@ func (s *service) orphaned() {
 	os.Exit(exitFailure)
 }
 
+// bindAcceptShare counts this worker's connections, and shares them with its
+// siblings when channels for that were made.
 func (s *service) bindAcceptShare() (err error) {
-	if s.inherited != nil && s.inherited.Accept != nil {
-		s.share, err = worker.NewShare(s.page, s.index(), s.inherited.Accept)
+	var channels []int
+	if s.inherited != nil {
+		channels = s.inherited.Accept
 	}
+	s.share, err = worker.NewShare(s.page, s.index(), channels)
 	return err
 }
 
-// armSignals takes SIGTERM and SIGINT, also when they were inherited as
-// ignored.
 func (s *service) armSignals() error {
-	s.stops = make(chan os.Signal, 8)
-	signal.Notify(s.stops, syscall.SIGTERM, syscall.SIGINT)
+	s.stops = worker.ArmStops()
 	return nil
 }
 
 func (s *service) buildHandler() (err error) {
 	s.handler, err = build(s, "handler", s.app.Handler)
 	return err
+}
+
+// buildServer builds the server around the handler. What the application says
+// about it comes before what the host has to.
+func (s *service) buildServer() (err error) {
+	cfg := server.Config{
+		Log: s.log, Loops: s.cfg.Threads, BlockingMax: s.cfg.BlockingThreads,
+		Limits:       wire.Limits{HeadBytes: s.cfg.MaxHead},
+		MaxBody:      noneIfZero(s.cfg.MaxBody),
+		MaxConns:     s.cfg.MaxConns,
+		DrainTimeout: noneIfZero(s.cfg.Drain), // drain has its own deadline
+	}
+	if s.app.Config != nil {
+		s.app.Config(s.context, &cfg)
+	}
+	cfg.HTTP = s.handler
+	cfg.Accepted, cfg.Closed = s.share.Accepted, s.share.Closed
+	if s.index() != 0 {
+		cfg.Tick = nil
+	}
+	if s.server, err = server.New(cfg); err != nil {
+		return err
+	}
+	s.server.OnDrain(func() { s.context.Hub.Drain(retryBase, retryJitter) })
+	return nil
+}
+
+// What a stream that is cut by a drain tells its client to wait before it comes
+// back: long enough for a restart, and not all at once.
+const (
+	retryBase   = 500 * time.Millisecond
+	retryJitter = 2 * time.Second
+)
+
+// startHub delivers what the bus brings, from here on. The application restored
+// its journals while its handler was built.
+func (s *service) startHub() error {
+	s.context.Hub.Start()
+	return nil
 }
 
 func (s *service) startProducer() error {
@@ -112,7 +168,7 @@ func build[T any](s *service, what string, of func(*Context) (T, error)) (T, err
 			return r.part, refusal{fmt.Errorf("the %s cannot be built: %w", what, r.err)}
 		}
 		return r.part, nil
-	case <-s.stops:
+	case <-s.stops.C:
 		var none T
 		return none, errStopped
 	}
@@ -120,51 +176,45 @@ func build[T any](s *service, what string, of func(*Context) (T, error)) (T, err
 
 // serve serves until told to stop, and then drains.
 func (s *service) serve() error {
-	engine := newEngine(s)
 	served := make(chan error, 1)
-	go func() { served <- engine.serve(s.listener) }()
-	if err := s.ready(engine); err != nil {
+	go func() { served <- s.server.Serve(s.listener) }()
+	if err := s.ready(); err != nil {
 		return err
 	}
 	select {
 	case err := <-served:
 		return fmt.Errorf("serve: %w", err)
-	case <-s.stops:
+	case <-s.stops.C:
 	}
-	return s.drain(engine)
+	return s.drain()
 }
 
 // ready tells the world that this process serves.
-func (s *service) ready(engine *engine) error {
-	if s.inherited == nil {
-		s.announce()
-		return nil
-	}
+func (s *service) ready() error {
 	s.page.Worker(s.index()).SetState(bus.Ready)
-	if s.share != nil {
-		s.share.Start(engine.adopt)
+	s.share.Start(s.server.Adopt)
+	if s.inherited != nil {
+		return s.inherited.Ready()
 	}
-	return s.inherited.Ready()
+	s.announce()
+	return nil
 }
 
 // drain ends everything at once: the streams, the requests and the producer
 // have one bound in common, and it begins now.
-func (s *service) drain(engine *engine) error {
+func (s *service) drain() error {
 	s.deadline = time.After(s.cfg.Drain)
 	ctx, cancel := context.WithTimeout(context.Background(), s.cfg.Drain)
 	defer cancel()
 	if s.producer != nil {
 		s.producer.stop()
 	}
-	if s.share != nil {
-		s.share.Leave()
-	}
+	s.share.Leave()
 	drained := make(chan error, 1)
-	go func() { drained <- engine.shutdown(ctx) }()
+	go func() { drained <- s.server.Shutdown(ctx) }()
 	select {
-	case err := <-drained:
+	case s.unclean = <-drained:
 		// What is left of the drain still belongs to the producer.
-		s.unclean = err
 		return nil
 	case <-s.again():
 		return errAgain
@@ -178,7 +228,7 @@ func (s *service) again() <-chan os.Signal {
 	if s.inherited != nil {
 		return nil
 	}
-	return s.stops
+	return s.stops.C
 }
 
 // stopProducer waits for the producer's step until the drain is over, and then
@@ -209,8 +259,9 @@ func (s *service) leave() error {
 
 // close gives back what a process that goes on would miss.
 func (s *service) close() {
-	if s.stops != nil {
-		signal.Stop(s.stops)
+	s.stops.Disarm()
+	if s.server != nil {
+		_ = s.server.Close()
 	}
 	if s.bus != nil {
 		s.bus.Close()

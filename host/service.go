@@ -7,12 +7,12 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
-	"os"
 	"sync/atomic"
 	"time"
 
 	"m0serve.dev/http/bus"
 	"m0serve.dev/http/config"
+	"m0serve.dev/http/server"
 	"m0serve.dev/http/worker"
 )
 
@@ -28,13 +28,14 @@ type service struct {
 	inherited *worker.Inherited // nil: started by hand, not by a supervisor
 	listener  net.Listener
 	handed    worker.Handed // of a supervisor
-	page      *bus.Page     // nil when one process serves alone
+	page      *bus.Page
 	words     []atomic.Uint64
 	bus       *bus.Bus
-	share     *worker.Share // nil: nothing to share accepts with
-	stops     chan os.Signal
+	share     *worker.Share
+	stops     *worker.Stops
 	context   *Context
 	handler   http.Handler
+	server    *server.Server
 	producer  *runner          // nil: none in this process
 	deadline  <-chan time.Time // the end of the drain
 	unclean   error            // why the drain was cut short
@@ -63,6 +64,8 @@ func (s *service) run() int {
 		s.bindAcceptShare, // take connections from siblings, pass on some
 		s.armSignals,      // of this process
 		s.buildHandler,    // the application's
+		s.buildServer,     // around it
+		s.startHub,        // deliver what the bus brings
 		s.startProducer,   // worker 0 alone builds and starts it
 		s.serve,           // until told to stop, then drain
 		s.stopProducer,    // within the same bound, beside the drain

@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"m0serve.dev/host"
+	"m0serve.dev/http/bus"
+	"m0serve.dev/http/sse"
 )
 
 // channel is what every stream of this application listens to.
@@ -52,13 +54,15 @@ func millis(name string, fallback int) (time.Duration, error) {
 	return time.Duration(n) * time.Millisecond, nil
 }
 
-// Step publishes one beat.
+// Step publishes one beat. A worker that does not take it costs its own streams
+// a beat and is counted; the others have it.
 func (b *beats) Step(out *host.Publisher) (time.Duration, error) {
 	b.n++
-	id := out.NextID()
-	body := fmt.Appendf(nil, `{"n":%d,"pid":%d}`, b.n, os.Getpid())
-	// A worker that does not read costs its own streams a beat, not the others.
-	_ = out.Publish(id, channel, "beat", body)
+	data := fmt.Sprintf(`{"n":%d,"pid":%d}`, b.n, os.Getpid())
+	if _, err := out.PublishEvent(channel, sse.Event{Name: "beat", Data: data}); err != nil &&
+		!errors.Is(err, bus.ErrRefused) {
+		return 0, err
+	}
 	time.Sleep(b.work)
 	return b.period, nil
 }

@@ -10,6 +10,8 @@ import (
 	"strconv"
 
 	"m0serve.dev/host"
+	"m0serve.dev/http/middleware"
+	"m0serve.dev/http/sse"
 )
 
 // newHandler serves /events, a stream of beats, /stats, and a word at /.
@@ -27,6 +29,13 @@ func newHandler(c *host.Context) (http.Handler, error) {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /{$}", func(w http.ResponseWriter, r *http.Request) {
 		_, _ = w.Write([]byte("host_check\n"))
+	})
+	mux.HandleFunc("GET /events", func(w http.ResponseWriter, r *http.Request) {
+		if err := c.Hub.Hold(w, r, sse.HoldOptions{Channels: []string{channel}}); err != nil {
+			middleware.WriteProblem(w, r, middleware.Problem{
+				Status: http.StatusServiceUnavailable, Detail: err.Error(),
+			})
+		}
 	})
 	mux.HandleFunc("GET /stats", func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
@@ -46,16 +55,15 @@ func named(index int, next http.Handler) http.Handler {
 
 // stats are one worker's view of the service.
 type stats struct {
-	Worker  int    `json:"worker"`
-	Workers int    `json:"workers"`
-	PID     int    `json:"pid"`
-	Refused uint64 `json:"refused"`
-	LastID  uint64 `json:"last_id"`
+	Worker  int                `json:"worker"`
+	Refused uint64             `json:"refused"`
+	LastID  uint64             `json:"last_id"`
+	Fleet   []host.WorkerStats `json:"fleet"`
 }
 
 func statsOf(c *host.Context) stats {
 	return stats{
-		Worker: c.Index, Workers: c.Workers, PID: os.Getpid(),
-		Refused: c.Publisher.Refused(), LastID: c.Publisher.LastID(),
+		Worker: c.Index, Refused: c.Publisher.Refused(), LastID: c.Publisher.LastID(),
+		Fleet: c.Stats(),
 	}
 }

@@ -3,6 +3,7 @@
 package main
 
 import (
+	"os"
 	"testing"
 
 	"m0serve.dev/apps/internal/smoketest"
@@ -19,4 +20,13 @@ func skipShort(t *testing.T) {
 		t.Skip("runs the real binary")
 	}
 	t.Parallel()
+}
+
+func readFile(t *testing.T, path string) string {
+	t.Helper()
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
 }
