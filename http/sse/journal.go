@@ -45,7 +45,11 @@ func (j *Journal) Insert(f *Frame) bool {
 		return false
 	}
 	at, found := j.searchLocked(f.id)
-	if f.id == 0 || found || at == 0 && len(j.frames) >= j.max {
+	if f.id == 0 || found {
+		return false
+	}
+	if at == 0 && len(j.frames) >= j.max {
+		j.floor = max(j.floor, f.id) // who lacks it cannot be caught up
 		return false
 	}
 	j.frames = slices.Insert(j.frames, at, f)

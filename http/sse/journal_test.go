@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: MIT
+
+package sse
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"strings"
+	"testing"
+)
+
+func ids(frames []*Frame) string {
+	var b strings.Builder
+	for _, f := range frames {
+		fmt.Fprint(&b, f.id, " ")
+	}
+	return strings.TrimSpace(b.String())
+}
+
+func TestJournalKeepsTheLastInOrder(t *testing.T) {
+	j := NewJournal(4, 10)
+	for _, id := range []uint64{12, 11, 14, 13, 14, 0} {
+		j.Insert(frame(id, "c", "", fmt.Sprint(id)))
+	}
+	for _, c := range []struct {
+		id    uint64
+		want  string
+		known bool
+	}{
+		{9, "", false}, {10, "11 12 13 14", true}, {11, "12 13 14", true}, {13, "14", true},
+		{14, "", true}, {99, "", true},
+	} {
+		got, known := j.Since(c.id)
+		if ids(got) != c.want || known != c.known {
+			t.Errorf("Since(%d) = %s, %v; want %s, %v", c.id, ids(got), known, c.want, c.known)
+		}
+	}
+	j.Insert(frame(20, "c", "", "20"))
+	if got, known := j.Since(10); known {
+		t.Errorf("Since(10) after 11 was dropped = %s, known; want unknown", ids(got))
+	}
+	if got, known := j.Since(11); ids(got) != "12 13 14 20" || !known {
+		t.Errorf("Since(11) = %s, %v; want 12 13 14 20, known", ids(got), known)
+	}
+	if j.Insert(frame(5, "c", "", "")) {
+		t.Error("a full journal took a frame older than all it keeps")
+	}
+	if f := j.Frame(13); f == nil || string(f.Body()) != "13" {
+		t.Errorf("Frame(13) = %v; want that frame", f)
+	}
+	if f := j.Frame(11); f != nil {
+		t.Errorf("Frame(11) = %v; want nil", f)
+	}
+}
+
+func TestJournalRestoreRaisesTheCounter(t *testing.T) {
+	j := NewJournal(3, 1000)
+	var raised uint64
+	j.Restore(func(id uint64) { raised = max(raised, id) },
+		frame(3, "c", "", ""), frame(1, "c", "", ""), frame(2, "c", "", ""), frame(7, "c", "", ""))
+	if got, known := j.Since(2); ids(got) != "3 7" || !known || raised != 7 {
+		t.Errorf("Since(2) = %s, %v, counter raised to %d; want 3 7, known, 7", ids(got), known, raised)
+	}
+	if _, known := j.Since(0); known {
+		t.Error("Since(0) is known; the journal dropped what came after it")
+	}
+}
+
+func TestJournalCatchUpIsNeverSilent(t *testing.T) {
+	j := NewJournal(8, 100)
+	j.Insert(frame(101, "c", "", ""))
+	j.Insert(frame(102, "c", "", ""))
+	for _, c := range []struct {
+		header, want string
+		reset        bool
+	}{
+		{"", "", false}, {"100", "101 102", false}, {"101", "102", false}, {"102", "", false},
+		{"103", "", false}, {"99999999999999999999999999", "", false},
+		{"99", "", true}, {"0", "", true}, {"-1", "", true}, {"1e2", "", true}, {" 101", "", true},
+		{"101 ", "", true}, {"١٠١", "", true}, {"\xff", "", true}, {"a\x00", "", true},
+		{strings.Repeat("9", 65), "", true}, {"0x65", "", true}, {"+101", "", true},
+	} {
+		reset := false
+		got := j.CatchUp(c.header, 102, func() { reset = true })
+		if ids(got) != c.want || reset != c.reset {
+			t.Errorf("CatchUp(%q) = %q, reset %v; want %q, %v", c.header, ids(got), reset, c.want, c.reset)
+		}
+	}
+}
+
+// TestJournalAgainstModel compares random inserts with a plain sorted set.
+func TestJournalAgainstModel(t *testing.T) {
+	rnd := rand.New(rand.NewPCG(3, 4))
+	for range 200 {
+		size := 1 + rnd.IntN(8)
+		j := NewJournal(size, 0)
+		seen := make(map[uint64]bool)
+		for range 40 {
+			id := uint64(1 + rnd.IntN(60))
+			j.Insert(frame(id, "c", "", ""))
+			seen[id] = true
+			all, _ := j.Since(j.floor)
+			for i, f := range all {
+				if i > 0 && all[i-1].id >= f.id || !seen[f.id] {
+					t.Fatalf("journal holds %s; want ascending ids of those inserted", ids(all))
+				}
+			}
+			if len(all) > size || len(all) < min(size, len(seen)) && j.floor == 0 {
+				t.Fatalf("journal of %d holds %s after %d ids", size, ids(all), len(seen))
+			}
+			since := uint64(rnd.IntN(60))
+			got, known := j.Since(since)
+			for id := range seen {
+				if known && id > since && j.Frame(id) == nil {
+					t.Fatalf("Since(%d) = %s is said to be known but lacks %d", since, ids(got), id)
+				}
+			}
+		}
+	}
+}
+
+// Example shows a journal behind a plain net/http handler.
+func ExampleJournal() {
+	journal := NewJournal(64, 0)
+	for id := uint64(1); id <= 3; id++ {
+		body, err := Append(nil, Event{ID: fmt.Sprint(id), Data: fmt.Sprint("event ", id)})
+		if err != nil {
+			panic(err)
+		}
+		journal.Insert(NewFrame(id, "news", "", body))
+	}
+	catchUp := func(header http.Header) {
+		missed := journal.CatchUp(header.Get("Last-Event-ID"), 3, func() {
+			fmt.Println("too old: send the whole state")
+		})
+		for _, f := range missed {
+			fmt.Printf("%s", f.Body())
+		}
+	}
+	catchUp(http.Header{"Last-Event-Id": {"2"}})
+	catchUp(http.Header{"Last-Event-Id": {"ancient"}})
+	// Output:
+	// id: 3
+	// data: event 3
+	//
+	// too old: send the whole state
+}
