@@ -3,6 +3,7 @@
 package loop
 
 import (
+	"bytes"
 	"errors"
 	"io"
 	"os"
@@ -26,6 +27,7 @@ type bodySpan struct {
 	raw     int // bytes on the wire, when whole
 	chunked bool
 	stream  bool // not whole and not worth waiting for
+	ending  bool // not whole, but all its data is there
 }
 
 // findBody looks for the whole body in rest.
@@ -47,14 +49,26 @@ func (l *Loop) findBody(req *wire.Request, rest []byte) (b bodySpan, whole bool,
 	b.stream = req.Expect100 || len(rest) >= cfg.ReadAhead
 	var dec wire.Decoder
 	dec.StartChunked(&cfg.Limits, max(cfg.MaxBody, 0))
+	dataEnd := 0
 	for b.raw < len(rest) && !dec.Done() {
-		_, n, err := dec.Next(rest[b.raw:])
+		data, n, err := dec.Next(rest[b.raw:])
 		if err != nil {
 			return b, false, err
 		}
-		b.raw += n
+		if b.raw += n; len(data) > 0 {
+			dataEnd = b.raw
+		}
 	}
+	b.ending = dec.Remaining() == 0 && isLastChunk(rest[dataEnd:])
 	return b, dec.Done(), nil
+}
+
+// isLastChunk reports whether the framing behind the data so far, which was
+// found right, opens the last chunk.
+func isLastChunk(framing []byte) bool {
+	framing = bytes.TrimPrefix(framing, []byte(wire.LineEnd))
+	rest := bytes.TrimLeft(framing, "0")
+	return len(rest) < len(framing) && len(rest) > 0 && (rest[0] == '\r' || rest[0] == ';')
 }
 
 // readAhead is the body in src, which is whole and was looked at by findBody.

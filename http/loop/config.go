@@ -38,6 +38,9 @@ type Config struct {
 	// Poll is the watchdog's step: a handler loses the loop one to two steps
 	// after it began; 500 µs. Negative: every handler runs off the loop.
 	Poll time.Duration
+	// NeverPool starts every request on a loop, however late its route was
+	// before: for tests and measurements of the takeover itself.
+	NeverPool bool
 
 	HeadTimeout   time.Duration // from the first byte (or the accept) to the whole head; 10 s
 	BodyTimeout   time.Duration // from the head to the whole body; 30 s

@@ -6,6 +6,9 @@ import "m0serve.dev/http/internal/sys"
 
 // startsOffLoop says whether a request of this route is handed over.
 func (l *Loop) startsOffLoop(route uint16) bool {
+	if l.g.cfg.NeverPool {
+		return false
+	}
 	if l.g.cfg.Poll < 0 || l.routes.pooled(route, l.now) {
 		return true
 	}
@@ -46,6 +49,13 @@ func (l *Loop) streamKept(t *Turn, c *conn) (lost bool) {
 	x := t.x
 	head, err := c.parser.Parse(data, &x.req)
 	if err != nil || head == 0 {
+		return false
+	}
+	b, _, err := l.findBody(&x.req, data[head:])
+	if err != nil || b.ending {
+		// Only trailers are missing: there is nothing to stream.
+		c.in, c.chunked = data, false
+		l.setRead(c, l.after(l.g.cfg.BodyTimeout))
 		return false
 	}
 	c.served++

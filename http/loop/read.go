@@ -142,8 +142,8 @@ func (l *Loop) keep(t *Turn, c *conn, data []byte, need int) {
 	copy(c.in, data)
 }
 
-// serveOne serves the request at the start of data and returns its length, or
-// 0 when it is not whole, was refused, or has left the loop.
+// serveOne serves the request at the start of data and returns how much of data
+// is done with: 0 when the request is not whole (and kept) or was refused.
 func (l *Loop) serveOne(t *Turn, c *conn, data []byte) (used int, lost bool) {
 	x := t.x
 	head, err := c.parser.Parse(data, &x.req)
@@ -176,7 +176,7 @@ func (l *Loop) serveOne(t *Turn, c *conn, data []byte) (used int, lost bool) {
 	route := routeOf(x.req.Method, x.req.Path)
 	if !whole {
 		l.startStreamed(t, c, data, head, route)
-		return 0, false
+		return len(data), false
 	}
 	used = head + body.raw
 	if l.startsOffLoop(route) {

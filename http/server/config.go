@@ -56,6 +56,9 @@ type Config struct {
 	// Takeover is the watchdog's step: a handler loses its loop after one or two;
 	// 500 µs. Negative: every handler runs off the loops.
 	Takeover time.Duration
+	// NeverPool starts every request on a loop, however late its route was
+	// before: for tests and measurements of the takeover itself.
+	NeverPool bool
 
 	// Accepted is told of every new descriptor; false means that it was given to
 	// another process. Closed is told of the end of every connection kept or

@@ -32,6 +32,7 @@ func newEngine(s *Server) (*engine, error) {
 		Handler: handler, Log: c.log(), Loops: c.Loops, Limits: c.Limits,
 		MaxBody: c.MaxBody, MaxConns: c.MaxConns, RequestsPerConn: c.RequestsPerConn,
 		BlockingMax: c.BlockingMax, BlockingQueue: c.BlockingQueue, Poll: c.Takeover,
+		NeverPool:   c.NeverPool,
 		HeadTimeout: c.HeadTimeout, BodyTimeout: c.BodyTimeout,
 		IdleTimeout: c.IdleTimeout, WriteTimeout: c.WriteTimeout,
 		Accepted: c.Accepted, Closed: c.Closed, Answered: c.Answered,

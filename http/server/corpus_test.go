@@ -1,0 +1,343 @@
+// SPDX-License-Identifier: MIT
+
+package server_test
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+)
+
+// A corpusCase is one line of corpus/http1/cases.jsonl.
+type corpusCase struct {
+	ID, Raw, Expect, Prefer string
+	Status, Handled, Seq    []int
+	Closes                  *bool
+	Checks, Methods         []string
+	Steps                   [][]any
+	Needs                   string
+	BodyLen                 int `json:"body_len"`
+	WaitMs                  int `json:"wait_ms"`
+}
+
+// corpusCases reads the corpus that lies beside the repository.
+func corpusCases(t *testing.T) []corpusCase {
+	t.Helper()
+	dir, err := os.Getwd()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var file *os.File
+	for ; dir != filepath.Dir(dir) && file == nil; dir = filepath.Dir(dir) {
+		file, _ = os.Open(filepath.Join(dir, "shared", "corpus", "http1", "cases.jsonl"))
+	}
+	if file == nil {
+		t.Skip("no shared/corpus/http1 beside the repository")
+	}
+	defer file.Close()
+	var cases []corpusCase
+	lines := bufio.NewScanner(file)
+	lines.Buffer(nil, 1<<20)
+	for lines.Scan() {
+		var c corpusCase
+		if err := json.Unmarshal(lines.Bytes(), &c); err != nil {
+			t.Fatalf("cases.jsonl: %v", err)
+		}
+		cases = append(cases, c)
+	}
+	if err := lines.Err(); err != nil {
+		t.Fatal(err)
+	}
+	return cases
+}
+
+// corpusBytes expands <<R c n>> and <<T n|text>>; each character is one byte.
+func corpusBytes(s string) []byte {
+	var text strings.Builder
+	for {
+		before, rest, found := strings.Cut(s, "<<")
+		text.WriteString(before)
+		if !found {
+			break
+		}
+		macro, after, _ := strings.Cut(rest, ">>")
+		word, number := "", ""
+		if macro[0] == 'R' {
+			word, number = macro[2:3], macro[4:]
+		} else {
+			number, word, _ = strings.Cut(macro[2:], "|")
+		}
+		n, _ := strconv.Atoi(number)
+		text.WriteString(strings.Repeat(word, n))
+		s = after
+	}
+	var out []byte
+	for _, r := range text.String() {
+		out = append(out, byte(r))
+	}
+	return out
+}
+
+// corpusClient sends what the case says while a goroutine reads.
+type corpusClient struct {
+	conn   net.Conn
+	mu     chan struct{} // 1: guards got
+	got    []byte
+	closed chan struct{}
+}
+
+func (c *corpusClient) read() {
+	defer close(c.closed)
+	buf := make([]byte, 64<<10)
+	for {
+		n, err := c.conn.Read(buf)
+		<-c.mu
+		c.got = append(c.got, buf[:n]...)
+		c.mu <- struct{}{}
+		if err != nil {
+			return
+		}
+	}
+}
+
+func (c *corpusClient) bytes() []byte {
+	<-c.mu
+	defer func() { c.mu <- struct{}{} }()
+	return bytes.Clone(c.got)
+}
+
+// step does one step. Writing may fail: a server may refuse early.
+func (c *corpusClient) step(step []any) {
+	kind := step[0].(string)
+	switch kind {
+	case "send":
+		_, _ = c.conn.Write(corpusBytes(step[1].(string)))
+	case "bytes", "drip":
+		gap := time.Millisecond
+		if kind == "drip" {
+			gap = time.Duration(step[2].(float64)) * time.Millisecond
+		}
+		for _, b := range corpusBytes(step[1].(string)) {
+			if _, err := c.conn.Write([]byte{b}); err != nil {
+				return
+			}
+			c.pause(gap)
+		}
+	case "sleep":
+		c.pause(time.Duration(step[1].(float64)) * time.Millisecond)
+	case "shutwr":
+		_ = c.conn.(*net.TCPConn).CloseWrite()
+	case "wait100":
+		for end := time.Now().Add(time.Second); time.Now().Before(end); c.pause(time.Millisecond) {
+			if bytes.Contains(c.bytes(), []byte("100 Continue")) {
+				return
+			}
+		}
+	}
+}
+
+func (c *corpusClient) pause(d time.Duration) {
+	select {
+	case <-c.closed:
+	case <-time.After(d):
+	}
+}
+
+// settle waits until the server has closed, or has said nothing for a while.
+func (c *corpusClient) settle(quiet, limit time.Duration) (closed bool) {
+	end := time.Now().Add(limit)
+	for last := -1; time.Now().Before(end); {
+		n := len(c.bytes())
+		if n == last && n > 0 {
+			limit = 0
+		}
+		last = n
+		select {
+		case <-c.closed:
+			return true
+		case <-time.After(quiet):
+			if limit == 0 {
+				return false
+			}
+		}
+	}
+	return false
+}
+
+// A corpusResult is what came back.
+type corpusResult struct {
+	status []int
+	interm []int
+	last   *http.Response
+	first  *http.Response
+	body   int
+	bad    error
+}
+
+func parseAnswers(raw []byte, methods []string) (res corpusResult) {
+	r := bufio.NewReader(bytes.NewReader(raw))
+	for i := 0; ; i++ {
+		if _, err := r.Peek(1); err != nil {
+			return res
+		}
+		method := "GET"
+		if i < len(methods) {
+			method = methods[i]
+		}
+		answer, err := http.ReadResponse(r, &http.Request{Method: method})
+		if err != nil {
+			res.bad = err
+			return res
+		}
+		n, err := io.Copy(io.Discard, answer.Body)
+		if err != nil {
+			res.bad = err
+			return res
+		}
+		if answer.StatusCode < 200 {
+			res.interm = append(res.interm, answer.StatusCode)
+			i--
+			continue
+		}
+		if res.first == nil {
+			res.first, res.body = answer, int(n)
+		}
+		res.last = answer
+		res.status = append(res.status, answer.StatusCode)
+	}
+}
+
+// TestCorpusHTTP1 runs corpus/http1 over sockets against both kinds of handler.
+func TestCorpusHTTP1(t *testing.T) {
+	cases := corpusCases(t)
+	var wg sync.WaitGroup
+	places := make(chan struct{}, 48)
+	run := 0
+	for _, native := range []bool{true, false} {
+		for _, c := range cases {
+			if c.Needs != "" || testing.Short() && c.WaitMs > 1500 {
+				continue
+			}
+			run++
+			var handled atomic.Int64
+			_, addr := start(t, echoConfig(native, &handled))
+			wg.Go(func() {
+				places <- struct{}{}
+				defer func() { <-places }()
+				if err := runCorpusCase(&c, addr, &handled); err != nil {
+					t.Errorf("%s, native=%v: %v", c.ID, native, err)
+				}
+			})
+		}
+	}
+	wg.Wait()
+	if run < 500 {
+		t.Errorf("ran %d cases, want at least 500", run)
+	}
+}
+
+func runCorpusCase(c *corpusCase, addr string, handled *atomic.Int64) error {
+	conn, err := net.Dial("tcp", addr)
+	if err != nil {
+		return err
+	}
+	defer conn.Close()
+	client := &corpusClient{conn: conn, mu: make(chan struct{}, 1), closed: make(chan struct{})}
+	client.mu <- struct{}{}
+	go client.read()
+	if c.Raw != "" {
+		_, _ = conn.Write(corpusBytes(c.Raw)) // a refusal may come before the end
+	}
+	for _, step := range c.Steps {
+		client.step(step)
+	}
+	limit := time.Duration(max(c.WaitMs, 1500)) * time.Millisecond
+	closed := client.settle(150*time.Millisecond, limit)
+	if c.Closes != nil && *c.Closes && !closed {
+		select {
+		case <-client.closed:
+			closed = true
+		case <-time.After(4 * time.Second):
+		}
+	}
+	raw := client.bytes()
+	methods := c.Methods
+	if methods == nil {
+		method, _, _ := strings.Cut(c.Raw, " ")
+		methods = []string{method}
+	}
+	err = checkCorpus(c, parseAnswers(raw, methods), int(handled.Load()), closed)
+	if err != nil {
+		return fmt.Errorf("%w\nanswer: %.300q", err, raw)
+	}
+	return nil
+}
+
+// checkCorpus compares an answer with the case, strictly where it leaves a choice.
+func checkCorpus(c *corpusCase, got corpusResult, handled int, closed bool) error {
+	first := 0
+	if len(got.status) > 0 {
+		first = got.status[0]
+	}
+	var errs []error
+	fail := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
+	if !slices.Contains(c.Status, first) {
+		fail("first status = %d, want one of %v", first, c.Status)
+	}
+	if !slices.Contains(c.Handled, handled) {
+		fail("handled = %d, want one of %v", handled, c.Handled)
+	}
+	if c.Prefer == "reject" && handled > 0 && slices.Contains(c.Handled, 0) {
+		fail("handled = %d, want the strict choice, 0", handled)
+	}
+	if c.Closes != nil && *c.Closes != closed {
+		fail("closed = %v, want %v", closed, *c.Closes)
+	}
+	if len(c.Seq) > 0 && !slices.Equal(c.Seq, got.status) {
+		fail("statuses = %v, want %v", got.status, c.Seq)
+	}
+	if got.bad != nil && c.Expect == "accept" {
+		fail("answers do not parse: %v", got.bad)
+	}
+	if c.BodyLen > 0 && got.body != c.BodyLen {
+		fail("body of %d bytes, want %d", got.body, c.BodyLen)
+	}
+	for _, check := range c.Checks {
+		if got.first == nil {
+			continue
+		}
+		switch check {
+		case "date":
+			if got.first.Header.Get("Date") == "" {
+				fail("no Date")
+			}
+		case "close-hdr":
+			if !got.first.Close {
+				fail("no Connection: close")
+			}
+		case "has100":
+			if !slices.Equal(got.interm, []int{100}) {
+				fail("interim answers = %v, want 100", got.interm)
+			}
+		case "no100":
+			if len(got.interm) > 0 {
+				fail("interim answers = %v, want none", got.interm)
+			}
+		}
+	}
+	return errors.Join(errs...)
+}
