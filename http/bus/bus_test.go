@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// waitMax is how long a test waits for what must happen.
-const waitMax = 20 * time.Second
+// waitMax is how long a test waits for the next thing that must happen.
+const waitMax = 5 * time.Second
 
 // collect receives into a channel that holds so many frames.
 func collect(t *testing.T, b *Bus, room int) <-chan Frame {

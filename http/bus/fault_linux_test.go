@@ -27,6 +27,9 @@ func TestStopped(t *testing.T) {
 		a := publisher.ask(t, command{Do: "publish", Count: batch, Size: 1000})
 		published += batch
 		refused += a.Refused
+		if a.RefusedBy[1] != a.Refused || a.RefusedBy[0] != 0 {
+			t.Fatalf("%d frames refused by channels %v, want all by channel 1", a.Refused, a.RefusedBy)
+		}
 		if a.SlowUs > 1000 {
 			t.Errorf("publish beside a stopped peer: p90 %d µs, want at most 1000", a.SlowUs)
 		}

@@ -144,6 +144,9 @@ func (o *outlet) flushQueue() (moved int, err error) {
 func (o *outlet) flushOne() (more bool, err error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
+	if o.line.State() == Vacant {
+		o.forgetLocked()
+	}
 	if o.closed || len(o.queue) == 0 {
 		o.flushing = false
 		o.recoverLocked()
@@ -173,6 +176,14 @@ func (o *outlet) popLocked() {
 		o.queue = nil // a burst's memory goes when it is over
 	}
 	p.release()
+}
+
+// forgetLocked lets go of frames for a worker that was given up: nobody will
+// ever make room for them, and nobody misses them.
+func (o *outlet) forgetLocked() {
+	for len(o.queue) > 0 {
+		o.popLocked()
+	}
 }
 
 // recoverLocked ends a spell of drops once the queue is empty.

@@ -189,3 +189,26 @@ func TestOutletVacant(t *testing.T) {
 		t.Fatalf("Publish = %v, channel took %d; want nil and 1", err, len(s.took))
 	}
 }
+
+// What waits for a worker that is given up is let go, and its tries end.
+func TestOutletGivenUp(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &scripted{answer: func() error { return sys.ErrBusFull }}
+		b := newScripted(s, nil, 20)
+		defer b.Close()
+		for range 10 {
+			if err := publishSized(b, 1); err != nil {
+				t.Fatalf("Publish = %v, want it queued", err)
+			}
+		}
+		b.page.Worker(0).SetState(Vacant)
+		time.Sleep(time.Second)
+		_, before := s.seen()
+		time.Sleep(time.Minute)
+		_, after := s.seen()
+		if c := b.Stats().Channels[0]; c.Queued != 0 || c.Dropped != 0 || after != before {
+			t.Fatalf("given up: %+v and %d tries in a minute, want nothing queued, dropped or tried",
+				c, after-before)
+		}
+	})
+}

@@ -42,6 +42,7 @@ type command struct {
 	Do          string
 	Count, Size int
 	Lost        uint64
+	Index       int
 	ID          uint64
 }
 
@@ -53,7 +54,8 @@ type answer struct {
 	Origins   map[uint32]int
 	Bad       int // bodies that are not what their id says
 	Refused   int
-	SlowUs    int64 // 90th percentile of the time of one Publish
+	RefusedBy map[int]int // how often a channel stood in a RefusedError
+	SlowUs    int64       // 90th percentile of the time of one Publish
 	Lost      uint64
 	Stats     Stats
 	Connected []int
@@ -73,12 +75,12 @@ func TestMain(m *testing.M) {
 
 // fill is the body that belongs to an id.
 func fill(id uint64, size int) []byte {
-	body := make([]byte, size)
-	for i := range body {
+	body := make([]byte, 0, size+8)
+	for len(body) < size {
 		id = id*6364136223846793005 + 1442695040888963407
-		body[i] = byte(id >> 56)
+		body = binary.LittleEndian.AppendUint64(body, id)
 	}
-	return body
+	return body[:size]
 }
 
 // peer is the child's side.
@@ -193,9 +195,14 @@ func (p *peer) obey(o command) answer {
 		return a
 	case "publish":
 		return p.publish(o)
+	case "send":
+		if err := p.bus.SendTo(o.Index, Frame{Channel: "\x01test"}); err != nil {
+			return answer{Err: err.Error()}
+		}
+		return answer{}
 	case "flood":
 		go func() {
-			for size := 0; ; size = (size*7 + 1013) % (3 * inlineBody) {
+			for size := 0; ; size = (size*7 + 1013) % (2 * inlineBody) {
 				id := p.bus.NextID()
 				_ = p.bus.Publish(Frame{ID: id, Channel: "c", Kind: "k", Body: fill(id, size)})
 			}
@@ -225,7 +232,7 @@ func (p *peer) obey(o command) answer {
 
 // publish sends Count frames of Size bytes, or one with the id ID.
 func (p *peer) publish(o command) answer {
-	var a answer
+	a := answer{RefusedBy: map[int]int{}}
 	var took []int64
 	for range max(o.Count, 1) {
 		id := o.ID
@@ -236,9 +243,13 @@ func (p *peer) publish(o command) answer {
 		start := time.Now()
 		err := p.bus.Publish(f)
 		took = append(took, time.Since(start).Microseconds())
+		var refused *RefusedError
 		switch {
-		case errors.Is(err, ErrRefused):
+		case errors.As(err, &refused):
 			a.Refused++
+			for _, channel := range refused.Channels {
+				a.RefusedBy[channel]++
+			}
 		case err != nil:
 			a.Err = err.Error()
 		}
@@ -253,7 +264,6 @@ func (p *peer) publish(o command) answer {
 // await waits until so many frames were received and so many reported lost,
 // and tells of all of them.
 func (p *peer) await(o command) answer {
-	late := time.After(waitMax)
 	for {
 		p.mu.Lock()
 		if p.count >= o.Count && p.lost >= o.Lost {
@@ -267,7 +277,7 @@ func (p *peer) await(o command) answer {
 		p.mu.Unlock()
 		select {
 		case <-p.grown:
-		case <-late:
+		case <-time.After(waitMax):
 			return answer{Err: fmt.Sprintf("received %d frames, want %d", have, o.Count)}
 		}
 	}
@@ -361,7 +371,7 @@ func (r *remote) tell(t testing.TB, o command) {
 
 func (r *remote) hear(t testing.TB, what string) answer {
 	t.Helper()
-	if err := r.out.SetReadDeadline(time.Now().Add(2 * waitMax)); err != nil {
+	if err := r.out.SetReadDeadline(time.Now().Add(10 * waitMax)); err != nil {
 		t.Fatal(err)
 	}
 	var a answer

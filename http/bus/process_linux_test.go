@@ -87,7 +87,9 @@ func TestSizes(t *testing.T) {
 	peers := []*remote{f.start(t, peerConfig{Index: 0}), f.start(t, peerConfig{Index: 1})}
 	sizes := []int{0, 1, 300, 4096, inlineBody - 1, inlineBody, inlineBody + 1, 1 << 20, MaxBody}
 	for n, size := range sizes {
-		peers[0].ask(t, command{Do: "publish", Size: size})
+		if n := peers[0].ask(t, command{Do: "publish", Size: size}).Refused; n != 0 {
+			t.Fatalf("a body of %d bytes was refused", size)
+		}
 		for i, p := range peers {
 			if got := p.ask(t, command{Do: "await", Count: n + 1}); got.Bad != 0 {
 				t.Fatalf("worker %d: a body of %d bytes arrived changed", i, size)
@@ -183,14 +185,15 @@ func TestMissing(t *testing.T) {
 
 // A publisher is not woken by what its channels' readers do.
 func TestSleepingPublisher(t *testing.T) {
-	f := newFleet(t, 1)
-	reader := f.start(t, peerConfig{Index: 0})
-	sleeper, writer := f.start(t, peerConfig{Index: -1}), f.start(t, peerConfig{Index: -1})
+	f := newFleet(t, 2)
+	reader, sleeper := f.start(t, peerConfig{Index: 0}), f.start(t, peerConfig{Index: 1})
+	writer := f.start(t, peerConfig{Index: -1})
 	sleeper.ask(t, command{Do: "publish", Size: 1})
+	sleeper.ask(t, command{Do: "await", Count: 1})
 	const rounds = 300
 	before := switches(t, sleeper)
 	for n := range rounds {
-		writer.ask(t, command{Do: "publish", Size: 1})
+		writer.ask(t, command{Do: "send", Index: 0})
 		reader.ask(t, command{Do: "await", Count: n + 2})
 	}
 	if woken := switches(t, sleeper) - before; woken > rounds/3 {

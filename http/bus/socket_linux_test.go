@@ -6,7 +6,10 @@ import (
 	"bytes"
 	"errors"
 	"os"
+	"slices"
+	"syscall"
 	"testing"
+	"time"
 
 	"m0serve.dev/http/internal/sys"
 )
@@ -45,6 +48,8 @@ func TestLargeBounded(t *testing.T) {
 			t.Fatalf("a large frame of %d bytes arrived changed", len(f.Body))
 		}
 	}
+	mustPublish(t, other, Frame{Channel: "c", Body: body})
+	await(t, got)
 	if !page.Worker(0).takeLarge(2*MaxBody, 2*MaxBody) {
 		t.Error("after all is read the channel still counts large bodies")
 	}
@@ -162,4 +167,126 @@ func TestDescriptorsStay(t *testing.T) {
 	if err := channels.Close(); err != nil {
 		t.Fatalf("Channels.Close() after three buses = %v, want the descriptors still open", err)
 	}
+}
+
+// Goroutines of two processes' worth of buses publish at once.
+func TestConcurrentPublishers(t *testing.T) {
+	const goroutines, each = 4, 500
+	page, _ := newTestPage(t, 2)
+	channels, err := NewChannels(2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = channels.Close() }()
+	var buses []*Bus
+	var got []<-chan Frame
+	for i := range 2 {
+		b, err := Open(Config{
+			Page: page, Read: channels.Read[i], Write: channels.Write, Index: i,
+			Window: time.Minute,
+		})
+		if err != nil {
+			t.Fatalf("Open = %v", err)
+		}
+		buses = append(buses, b)
+		got = append(got, collect(t, b, 2*goroutines*each))
+	}
+	base := page.CurrentID()
+	for _, b := range buses {
+		for range goroutines {
+			go func() {
+				for range each {
+					if err := b.Publish(Frame{ID: b.NextID(), Channel: "c"}); err != nil {
+						t.Errorf("Publish = %v", err)
+					}
+					_ = b.Stats()
+				}
+			}()
+		}
+	}
+	for i := range got {
+		for n := range 2 * goroutines * each {
+			if f := await(t, got[i]); f.ID != base+uint64(n)+1 {
+				t.Fatalf("worker %d: frame %d has id %d, want %d", i, n, f.ID, base+uint64(n)+1)
+			}
+		}
+	}
+}
+
+// The backlog ends where frames begin that were published to this worker, even
+// when both wait in its channel; the server's own frames belong to either.
+func TestBacklogEndsAtNewFrames(t *testing.T) {
+	page, _ := newTestPage(t, 1)
+	channels, err := NewChannels(1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = channels.Close() }()
+	page.Worker(0).SetState(Starting)
+	sibling, err := Open(Config{Page: page, Read: -1, Write: channels.Write})
+	if err != nil {
+		t.Fatalf("Open = %v", err)
+	}
+	defer sibling.Close()
+	publish := func() uint64 {
+		id := sibling.NextID()
+		mustPublish(t, sibling, Frame{ID: id, Channel: "c"})
+		return id
+	}
+	old := []uint64{publish(), publish()}
+	b, err := Open(Config{Page: page, Read: channels.Read[0], Write: channels.Write})
+	if err != nil {
+		t.Fatalf("Open = %v", err)
+	}
+	fresh := []uint64{publish(), publish()}
+
+	var backlog []uint64
+	n := b.Backlog(func(f Frame) { backlog = append(backlog, f.ID) })
+	if n != 2 || !slices.Equal(backlog, old) {
+		t.Errorf("Backlog = %d, ids %v; want 2, %v", n, backlog, old)
+	}
+	got := collect(t, b, 4)
+	for _, want := range fresh {
+		if f := await(t, got); f.ID != want {
+			t.Errorf("received id %d, want %d", f.ID, want)
+		}
+	}
+	if late := b.Stats().Late; late != 0 {
+		t.Errorf("Stats().Late = %d, want 0", late)
+	}
+}
+
+// The mode of a socket is shared by all who inherited it: somebody may have
+// made it blocking.
+func TestBlockingDescriptor(t *testing.T) {
+	page, _ := newTestPage(t, 1)
+	channels, err := NewChannels(1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = channels.Close() }()
+	b, err := Open(Config{
+		Page: page, Read: channels.Read[0], Write: channels.Write, QueueFrames: 10,
+	})
+	if err != nil {
+		t.Fatalf("Open = %v", err)
+	}
+	for _, fd := range []int{channels.Read[0], channels.Write[0]} {
+		if err := syscall.SetNonblock(fd, false); err != nil {
+			t.Fatal(err)
+		}
+	}
+	refused := make(chan struct{})
+	go func() {
+		for b.Publish(Frame{Channel: "c", Body: make([]byte, inlineBody)}) == nil {
+		}
+		close(refused)
+	}()
+	select {
+	case <-refused:
+	case <-time.After(waitMax):
+		t.Fatal("Publish waits for a channel that nobody reads, want it refused")
+	}
+	got := collect(t, b, 1<<14)
+	await(t, got)
 }
