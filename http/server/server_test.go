@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"net"
 	"net/http"
 	"strings"
@@ -128,3 +129,6 @@ func TestShutdownOfAnIdleServer(t *testing.T) {
 		t.Errorf("Dial after Shutdown succeeded, want refused")
 	}
 }
+
+// quietLog is for tests that make the server complain.
+func quietLog() *slog.Logger { return slog.New(slog.DiscardHandler) }
