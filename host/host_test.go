@@ -3,18 +3,25 @@
 package host
 
 import (
+	"bufio"
 	"bytes"
 	"errors"
+	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"os"
 	"regexp"
+	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"syscall"
 	"testing"
 	"time"
 
+	"m0serve.dev/http/server"
+	"m0serve.dev/http/sse"
 	"m0serve.dev/http/worker"
 )
 
@@ -110,6 +117,117 @@ func TestContextIsFilled(t *testing.T) {
 	if got.Index != 0 || got.Workers != 1 || len(got.Page) != 3 || got.Publisher == nil ||
 		got.Log == nil || got.Config.Journal != 7 {
 		t.Errorf("context = %+v, want worker 0 of 1 with 3 words and everything else", got)
+	}
+}
+
+func TestPublishedEventsReachAStream(t *testing.T) {
+	url, _, exit := started(t, App{
+		Handler: func(c *Context) (http.Handler, error) {
+			return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				if err := c.Hub.Hold(w, r, sse.HoldOptions{Channels: []string{"beat"}}); err != nil {
+					t.Error(err)
+				}
+			}), nil
+		},
+		Producer: func(*Context) (Producer, error) {
+			return &counted{step: func(n int, out *Publisher) (time.Duration, error) {
+				_, err := out.PublishEvent("beat", sse.Event{Name: "tick", Data: fmt.Sprint(n)})
+				return time.Millisecond, err
+			}}, nil
+		},
+	})
+	resp, err := http.Get(url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	var ids []uint64
+	for lines := bufio.NewScanner(resp.Body); len(ids) < 5 && lines.Scan(); {
+		if id, ok := strings.CutPrefix(lines.Text(), "id: "); ok {
+			n, err := strconv.ParseUint(id, 10, 64)
+			if err != nil {
+				t.Fatal(err)
+			}
+			ids = append(ids, n)
+		}
+	}
+	if len(ids) != 5 || !slices.IsSorted(ids) {
+		t.Errorf("ids of the stream = %v, want five that grow", ids)
+	}
+	if code := stop(t, exit); code != 0 {
+		t.Errorf("exit %d with a held stream, want 0", code)
+	}
+	if rest, err := io.ReadAll(resp.Body); err == nil || !strings.Contains(string(rest), "retry: ") {
+		t.Errorf("the stream ended with %v and %q, want it cut behind a retry", err, rest)
+	}
+}
+
+func TestSettingsReachTheServer(t *testing.T) {
+	t.Setenv("M0_MAX_BODY", "1000")
+	t.Setenv("M0_MAX_HEAD", "1k")
+	url, _, exit := started(t, App{Handler: hello})
+	defer stop(t, exit)
+	big := strings.NewReader(strings.Repeat("x", 1001))
+	resp, err := http.Post(url, "text/plain", big)
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp.Body.Close()
+	if resp.StatusCode != http.StatusRequestEntityTooLarge {
+		t.Errorf("POST of 1001 bytes with M0_MAX_BODY=1000 = %d, want 413", resp.StatusCode)
+	}
+	req, err := http.NewRequest("GET", url, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Header.Set("X-Long", strings.Repeat("x", 1024))
+	if resp, err = http.DefaultClient.Do(req); err != nil {
+		t.Fatal(err)
+	}
+	resp.Body.Close()
+	if resp.StatusCode != http.StatusRequestHeaderFieldsTooLarge {
+		t.Errorf("a head above M0_MAX_HEAD=1k = %d, want 431", resp.StatusCode)
+	}
+}
+
+func TestConfigAdjustsTheServer(t *testing.T) {
+	answered := make(chan int, 16)
+	url, _, exit := started(t, App{Handler: hello, Config: func(c *Context, s *server.Config) {
+		s.Answered = func(a server.Answer) { answered <- a.Status }
+		s.HTTP = http.NotFoundHandler() // the host's to set
+		s.Accepted = func(int) bool { return false }
+	}})
+	defer stop(t, exit)
+	resp, err := http.Get(url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp.Body.Close()
+	if got := <-answered; got != 200 || resp.StatusCode != 200 {
+		t.Errorf("answered %d, got %d; want 200 from the application's handler", got, resp.StatusCode)
+	}
+}
+
+func TestStatsShowTheWorker(t *testing.T) {
+	var c *Context
+	url, _, exit := started(t, App{Handler: func(ctx *Context) (http.Handler, error) {
+		c = ctx
+		return hello(ctx)
+	}})
+	defer stop(t, exit)
+	conn, err := net.Dial("tcp", strings.TrimPrefix(url, "http://"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	for deadline := time.Now().Add(patience); ; time.Sleep(time.Millisecond) {
+		s := c.Stats()
+		if len(s) == 1 && s[0].Connections == 1 && s[0].State == "ready" {
+			return
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("Stats with one connection = %+v, want worker 0, ready, with 1", s)
+		}
 	}
 }
 

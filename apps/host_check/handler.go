@@ -33,7 +33,7 @@ func newHandler(c *host.Context) (http.Handler, error) {
 	mux.HandleFunc("GET /events", func(w http.ResponseWriter, r *http.Request) {
 		if err := c.Hub.Hold(w, r, sse.HoldOptions{Channels: []string{channel}}); err != nil {
 			middleware.WriteProblem(w, r, middleware.Problem{
-				Status: http.StatusServiceUnavailable, Detail: err.Error(),
+				Status: http.StatusServiceUnavailable, Detail: "the stream could not be opened",
 			})
 		}
 	})
