@@ -19,6 +19,9 @@ const (
 	retryMax = 50 * time.Millisecond
 )
 
+// quietFor is the least time between two spells of drops that are logged.
+const quietFor = 10 * time.Second
+
 // A sender is the writing end of a channel.
 type sender interface {
 	// send gives p to the channel without waiting. sys.ErrBusFull and
@@ -44,11 +47,20 @@ type outlet struct {
 	queue    []*packet
 	bytes    int  // cost of the queue
 	flushing bool // a flusher runs
-	dropping bool // frames were dropped since the queue was empty
+	spell    spell
 	closed   bool
 	sent     uint64
 	retried  uint64 // of those, out of the queue
 	dropped  uint64
+}
+
+// A spell of drops lasts from the first dropped frame until frames flow and
+// none is queued.
+type spell struct {
+	on    bool
+	cause error     // to be logged by the flusher; nil: it is, or will not be
+	said  bool      // its begin was logged, so its end will be
+	begun time.Time // the last one logged
 }
 
 // push sends p, or queues it, or drops it and reports false. It never waits
@@ -59,17 +71,48 @@ func (o *outlet) push(p *packet) bool {
 	}
 	o.mu.Lock()
 	taken, cause := o.pushLocked(p)
-	first := !taken && !o.dropping
 	if !taken {
-		o.dropping = true
-		o.dropped++
-		o.line.addDrops(1)
+		o.dropLocked(cause)
 	}
+	alone := o.spell.on && !o.flushing
 	o.mu.Unlock()
-	if first {
-		o.log.Warn("bus: channel drops frames", "channel", o.index, "cause", cause)
+	if alone {
+		o.logSpell(taken) // else the flusher does: a publisher waits for no log
 	}
 	return taken
+}
+
+func (o *outlet) dropLocked(cause error) {
+	o.dropped++
+	o.line.addDrops(1)
+	if o.spell.on {
+		return
+	}
+	o.spell.on = true
+	if now := time.Now(); o.spell.begun.IsZero() || now.Sub(o.spell.begun) >= quietFor {
+		o.spell.begun, o.spell.cause = now, cause
+	}
+}
+
+// logSpell logs the begin of a spell and, once frames flow, its end. It does
+// so without the lock.
+func (o *outlet) logSpell(flows bool) {
+	o.mu.Lock()
+	cause := o.spell.cause
+	o.spell.cause = nil
+	o.spell.said = o.spell.said || cause != nil
+	over := flows && o.spell.on && len(o.queue) == 0 && !o.flushing && !o.closed
+	tell, dropped := over && o.spell.said, o.dropped
+	if over {
+		o.spell.on, o.spell.said = false, false
+	}
+	o.mu.Unlock()
+	if cause != nil {
+		o.log.Warn("bus: channel drops frames", "channel", o.index, "cause", cause)
+	}
+	if tell {
+		o.log.Info("bus: channel flows again", "channel", o.index, "dropped", dropped)
+	}
 }
 
 var errQueueFull = errors.New("bus: its queue is full")
@@ -110,6 +153,7 @@ func (o *outlet) flush() {
 	pause, writable := retryMin, false
 	for {
 		moved, err := o.flushQueue()
+		o.logSpell(err == nil)
 		if err == nil {
 			return
 		}
@@ -149,7 +193,6 @@ func (o *outlet) flushOne() (more bool, err error) {
 	}
 	if o.closed || len(o.queue) == 0 {
 		o.flushing = false
-		o.recoverLocked()
 		return false, nil
 	}
 	err = o.sender.send(o.queue[0])
@@ -157,8 +200,7 @@ func (o *outlet) flushOne() (more bool, err error) {
 		return true, err
 	}
 	if err != nil {
-		o.dropped++
-		o.line.addDrops(1)
+		o.dropLocked(err)
 	} else {
 		o.sent++
 		o.retried++
@@ -186,14 +228,6 @@ func (o *outlet) forgetLocked() {
 	}
 }
 
-// recoverLocked ends a spell of drops once the queue is empty.
-func (o *outlet) recoverLocked() {
-	if o.dropping && len(o.queue) == 0 && !o.closed {
-		o.dropping = false
-		o.log.Info("bus: channel flows again", "channel", o.index, "dropped", o.dropped)
-	}
-}
-
 func (o *outlet) sleep(pause time.Duration) {
 	timer := time.NewTimer(pause)
 	defer timer.Stop()
@@ -217,8 +251,7 @@ func (o *outlet) finish() {
 	defer o.mu.Unlock()
 	for len(o.queue) > 0 {
 		if err := o.sender.send(o.queue[0]); err != nil {
-			o.dropped++
-			o.line.addDrops(1)
+			o.dropLocked(err)
 		} else {
 			o.sent++
 			o.retried++

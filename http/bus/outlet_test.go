@@ -212,3 +212,26 @@ func TestOutletGivenUp(t *testing.T) {
 		}
 	})
 }
+
+// A channel that is gone for good is one line in the log, not one a frame.
+func TestOutletBroken(t *testing.T) {
+	s := &scripted{answer: func() error { return errors.New("gone") }}
+	var log strings.Builder
+	b := newScripted(s, slog.New(slog.NewTextHandler(&log, nil)), 20)
+	defer b.Close()
+	for range 100 {
+		if err := publishSized(b, 1); !errors.Is(err, ErrRefused) {
+			t.Fatalf("Publish = %v, want ErrRefused", err)
+		}
+	}
+	if n := strings.Count(log.String(), "\n"); n != 1 || !strings.Contains(log.String(), "cause=gone") {
+		t.Fatalf("logged %q, want one line with the cause", log.String())
+	}
+	s.answers(nil)
+	if err := publishSized(b, 1); err != nil {
+		t.Fatalf("Publish = %v, want nil", err)
+	}
+	if n := strings.Count(log.String(), "dropped=100"); n != 1 {
+		t.Fatalf("logged %q, want the end of the drops", log.String())
+	}
+}
