@@ -5,11 +5,10 @@
 package ui
 
 import (
+	"crypto/sha256"
 	_ "embed"
 	"fmt"
 	"net/http"
-
-	"m0serve.dev/core/hash"
 )
 
 // Path is where Stylesheet has to be served.
@@ -20,7 +19,7 @@ var css []byte
 
 // Stylesheet serves the stylesheet; a browser asks again only when it changed.
 func Stylesheet() http.Handler {
-	etag := fmt.Sprintf(`"%016x"`, hash.XXH64(css))
+	etag := fmt.Sprintf(`"%.8x"`, sha256.Sum256(css))
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		h := w.Header()
 		h.Set("Etag", etag)
