@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: MIT
+
+package server_test
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"testing"
+	"time"
+
+	"m0serve.dev/http/server"
+)
+
+// eventually polls until ok, or fails the test.
+func eventually(t testing.TB, what string, ok func() bool) {
+	t.Helper()
+	for end := time.Now().Add(10 * time.Second); !ok(); time.Sleep(time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("%s: not within 10 s", what)
+		}
+	}
+}
+
+func TestShutdownLetsRequestsEnd(t *testing.T) {
+	for _, native := range []bool{true, false} {
+		entered, leave := make(chan struct{}, 2), make(chan struct{})
+		cfg := server.Config{}
+		if native {
+			cfg.Handler = server.HandlerFunc(func(x *server.Exchange) {
+				entered <- struct{}{}
+				<-leave
+				_, _ = x.WriteString("done")
+			})
+		} else {
+			cfg.HTTP = http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+				entered <- struct{}{}
+				<-leave
+				_, _ = io.WriteString(w, "done")
+			})
+		}
+		s, addr := start(t, cfg)
+		c, r := dial(t, addr)
+		send(t, c, "GET / HTTP/1.1\r\nHost: a\r\n\r\n")
+		<-entered
+		fresh, freshR := dial(t, addr) // connected before the stop, and silent
+		down := make(chan error, 1)
+		go func() { down <- s.Shutdown(t.Context()) }()
+		eventually(t, "listener closed", func() bool {
+			probe, err := net.Dial("tcp", addr)
+			if err == nil {
+				_ = probe.Close()
+			}
+			return err != nil
+		})
+		send(t, fresh, "GET / HTTP/1.1\r\nHost: a\r\n\r\n")
+		select {
+		case err := <-down:
+			t.Fatalf("Shutdown = %v while a handler runs", err)
+		case <-entered: // the one that was connected is served as well
+		}
+		close(leave)
+		for _, r := range []io.Reader{r, freshR} {
+			raw, err := io.ReadAll(r)
+			if got := string(raw); err != nil || got[len(got)-4:] != "done" {
+				t.Errorf("native=%v: answer in the drain = %q, %v", native, got, err)
+			}
+		}
+		if err := <-down; err != nil {
+			t.Errorf("Shutdown = %v, want nil", err)
+		}
+	}
+}
+
+func TestShutdownIsBounded(t *testing.T) {
+	leave := make(chan struct{})
+	defer close(leave)
+	s, addr := start(t, server.Config{
+		DrainTimeout: 100 * time.Millisecond,
+		Handler:      server.HandlerFunc(func(*server.Exchange) { <-leave }),
+	})
+	s.OnDrain(func() { <-leave })
+	c, r := dial(t, addr)
+	send(t, c, "GET / HTTP/1.1\r\nHost: a\r\n\r\n")
+	eventually(t, "request begun", func() bool { return s.Stats().OffLoop == 1 })
+	begin := time.Now()
+	if err := s.Shutdown(t.Context()); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("Shutdown = %v, want DeadlineExceeded", err)
+	}
+	if took := time.Since(begin); took > 3*time.Second {
+		t.Errorf("Shutdown took %v, want about 100 ms", took)
+	}
+	if _, err := r.ReadByte(); err == nil {
+		t.Error("the connection is still served")
+	}
+}
+
+func TestAdopt(t *testing.T) {
+	given := make(chan int, 1)
+	taker, _ := start(t, server.Config{Handler: server.HandlerFunc(hello)})
+	closed := make(chan struct{}, 8)
+	_, addr := start(t, server.Config{
+		Handler:  server.HandlerFunc(hello),
+		Accepted: func(fd int) bool { given <- fd; return false },
+		Closed:   func() { closed <- struct{}{} },
+	})
+	c, r := dial(t, addr)
+	if err := taker.Adopt(<-given); err != nil {
+		t.Fatalf("Adopt = %v", err)
+	}
+	send(t, c, "GET / HTTP/1.1\r\nHost: a\r\n\r\n")
+	if _, body := answer(t, r, "GET"); body != "Hello, World!" {
+		t.Errorf("body = %q", body)
+	}
+	if got := taker.Stats().Conns; got != 1 {
+		t.Errorf("Stats.Conns of the taker = %d, want 1", got)
+	}
+	if len(closed) != 0 {
+		t.Error("Closed was called for a connection that was given away")
+	}
+}
+
+func TestFallbackServesTheSameHandler(t *testing.T) {
+	s, addr := start(t, server.Config{NetHTTP: true, HTTP: http.HandlerFunc(echoStd)})
+	res, err := http.Get("http://" + addr + "/status/201")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = res.Body.Close()
+	if res.StatusCode != 201 || s.Stats().Requests != 1 {
+		t.Errorf("status = %d, Requests = %d, want 201, 1", res.StatusCode, s.Stats().Requests)
+	}
+	http.DefaultClient.CloseIdleConnections()
+	if err := s.Shutdown(t.Context()); err != nil {
+		t.Errorf("Shutdown = %v", err)
+	}
+}
+
+func TestNewRefusesNonsense(t *testing.T) {
+	for _, cfg := range []server.Config{
+		{},
+		{Handler: server.HandlerFunc(hello), HTTP: http.NotFoundHandler()},
+	} {
+		if _, err := server.New(cfg); err == nil {
+			t.Errorf("New(%+v) = nil, want an error", cfg)
+		}
+	}
+}
