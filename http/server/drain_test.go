@@ -62,8 +62,9 @@ func TestShutdownLetsRequestsEnd(t *testing.T) {
 		case <-entered: // the one that was connected is served as well
 		}
 		close(leave)
-		for _, r := range []io.Reader{r, freshR} {
+		for conn, r := range map[net.Conn]io.Reader{c: r, fresh: freshR} {
 			raw, err := io.ReadAll(r)
+			_ = conn.Close()
 			if got := string(raw); err != nil || got[len(got)-4:] != "done" {
 				t.Errorf("native=%v: answer in the drain = %q, %v", native, got, err)
 			}

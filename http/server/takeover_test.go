@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: MIT
+
+package server_test
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"m0serve.dev/http/server"
+)
+
+// mixed is an application in which one request of a hundred sleeps and one of a
+// thousand computes, on routes of their own or on the quick one's.
+func mixed(w http.ResponseWriter, r *http.Request) {
+	id, _, how := orderQuery(r.URL.RawQuery)
+	switch how {
+	case "sleep":
+		time.Sleep(50 * time.Millisecond)
+	case "spin":
+		for end := time.Now().Add(50 * time.Millisecond); time.Now().Before(end); {
+		}
+	}
+	_, _ = io.WriteString(w, id)
+}
+
+// TestBlockingMix: every answer is right and in order, and there are about as
+// many goroutines as handlers that block.
+func TestBlockingMix(t *testing.T) {
+	for _, own := range []bool{true, false} {
+		t.Run(fmt.Sprintf("own route=%v", own), func(t *testing.T) { testBlockingMix(t, own) })
+	}
+}
+
+func testBlockingMix(t *testing.T, own bool) {
+	total := int64(100_000)
+	if testing.Short() {
+		total = 6_000
+	}
+	s, addr := stdServer(t, mixed)
+	base := runtime.NumGoroutine()
+	var sent, sleeping atomic.Int64
+	var most, blocked int64
+	var wg sync.WaitGroup
+	const clients = 64
+	for i := range clients {
+		wg.Go(func() {
+			c, err := net.Dial("tcp", addr)
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			defer c.Close()
+			r := bufio.NewReader(c)
+			for n := sent.Add(1); n <= total; n = sent.Add(1) {
+				path, how := "/quick", ""
+				if n%1000 == 0 {
+					how = "spin"
+				} else if n%100 == 50 {
+					how = "sleep"
+				}
+				if own && how != "" {
+					path = "/" + how
+				}
+				if how != "" {
+					sleeping.Add(1)
+				}
+				id := fmt.Sprintf("%d-%d", i, n)
+				_, err := fmt.Fprintf(c, "GET %s?n=%s&how=%s HTTP/1.1\r\nHost: a\r\n\r\n", path, id, how)
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				res, err := http.ReadResponse(r, nil)
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				body, err := io.ReadAll(res.Body)
+				if err != nil || string(body) != id {
+					t.Errorf("answer = %q, %v, want %q", body, err, id)
+					return
+				}
+				if how != "" {
+					sleeping.Add(-1)
+				}
+			}
+		})
+	}
+	done := make(chan struct{})
+	go func() { wg.Wait(); close(done) }()
+	for tick := time.NewTicker(5 * time.Millisecond); ; {
+		select {
+		case <-tick.C:
+			if n := int64(runtime.NumGoroutine()); n > most {
+				most, blocked = n, sleeping.Load()
+			}
+			continue
+		case <-done:
+		}
+		break
+	}
+	st := s.Stats()
+	t.Logf("%d takeovers, %d handed over, at most %d goroutines above %d with %d slow requests",
+		st.Takeovers, st.Pooled, most-int64(base+clients), base+clients, blocked)
+	if st.Takeovers == 0 {
+		t.Error("no takeover: the test proves nothing")
+	}
+	// On the quick route, once it is handed over, each request in flight may have one.
+	limit := int64(base + clients + 30)
+	if !own {
+		limit += clients
+	}
+	if most > limit {
+		t.Errorf("%d goroutines, want at most %d", most, limit)
+	}
+	if own && st.Pooled > uint64(total)/10 {
+		t.Errorf("%d requests handed over, want the quick route to stay on the loop", st.Pooled)
+	}
+}
+
+// TestRouteScore: a route that is late three times is handed over, and comes
+// back when it is quick again.
+func TestRouteScore(t *testing.T) {
+	var slow atomic.Bool
+	slow.Store(true)
+	s, addr := stdServer(t, func(w http.ResponseWriter, r *http.Request) {
+		if slow.Load() {
+			time.Sleep(4 * time.Millisecond)
+		}
+	})
+	c, r := dial(t, addr)
+	ask := func(n int) {
+		for range n {
+			send(t, c, "GET /route/7 HTTP/1.1\r\nHost: a\r\n\r\n")
+			answer(t, r, "GET")
+		}
+	}
+	ask(10)
+	if st := s.Stats(); st.Takeovers < 3 || st.Takeovers > 5 || st.Pooled < 5 {
+		t.Errorf("10 slow requests: %d takeovers, %d handed over, want about 3 and 7", st.Takeovers, st.Pooled)
+	}
+	slow.Store(false)
+	back := func() bool {
+		before := s.Stats().Pooled
+		ask(100)
+		return s.Stats().Pooled == before
+	}
+	for i := 0; !back(); i++ {
+		if i > 200 {
+			t.Fatal("20,000 quick requests, and the route is still handed over")
+		}
+	}
+}
+
+// TestOneRouteNameOneScore: a router's name for a route joins paths that look
+// different.
+func TestOneRouteNameOneScore(t *testing.T) {
+	s, addr := stdServer(t, func(w http.ResponseWriter, r *http.Request) {
+		server.SetRoute(r.Context(), "/:word")
+		time.Sleep(4 * time.Millisecond)
+	})
+	c, r := dial(t, addr)
+	for i := range 2 { // each path is met once, and once more
+		for p := 'a'; p < 'm'; p++ {
+			send(t, c, fmt.Sprintf("GET /%c HTTP/1.1\r\nHost: a\r\n\r\n", p))
+			answer(t, r, "GET")
+		}
+		if i == 0 && s.Stats().Pooled > 0 {
+			t.Errorf("%d of the first requests were handed over, want 0", s.Stats().Pooled)
+		}
+	}
+	if got := s.Stats().Pooled; got < 6 {
+		t.Errorf("%d of 12 second requests were handed over, want most: their route was late", got)
+	}
+}
