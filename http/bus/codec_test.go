@@ -30,7 +30,8 @@ func TestCodecRoundTrip(t *testing.T) {
 	for _, f := range []Frame{
 		{Channel: "c"},
 		{ID: 1, Channel: "c", Kind: "k", Origin: NoOrigin, Body: []byte{0}},
-		{ID: 1<<64 - 1, Channel: strings.Repeat("c", MaxChannel), Kind: strings.Repeat("k", MaxKind),
+		{ID: 1<<64 - 1, Channel: strings.Repeat("c", MaxChannel),
+			Kind: strings.Repeat("k", MaxKind),
 			Body: bytes.Repeat([]byte("b"), inlineBody)},
 	} {
 		for _, large := range []bool{false, true} {

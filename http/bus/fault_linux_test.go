@@ -28,7 +28,8 @@ func TestStopped(t *testing.T) {
 		published += batch
 		refused += a.Refused
 		if a.RefusedBy[1] != a.Refused || a.RefusedBy[0] != 0 {
-			t.Fatalf("%d frames refused by channels %v, want all by channel 1", a.Refused, a.RefusedBy)
+			t.Fatalf("%d frames refused by channels %v, want all by channel 1",
+				a.Refused, a.RefusedBy)
 		}
 		if a.SlowUs > 1000 {
 			t.Errorf("publish beside a stopped peer: p90 %d µs, want at most 1000", a.SlowUs)
@@ -49,7 +50,7 @@ func TestStopped(t *testing.T) {
 			sent[0].Dropped, sent[1].Dropped, refused)
 	}
 	if sent[1].QueuedBytes > 256<<10 || sent[1].Queued == 0 {
-		t.Errorf("%d frames of %d bytes queued for the stopped peer, want some and at most %d bytes",
+		t.Errorf("%d frames of %d bytes queued for the stopped peer, want some, at most %d bytes",
 			sent[1].Queued, sent[1].QueuedBytes, 256<<10)
 	}
 	if drops := f.page.Worker(1).Drops(); drops != uint64(refused) {

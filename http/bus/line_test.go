@@ -11,7 +11,8 @@ import (
 func TestLine(t *testing.T) {
 	l := localPage().Worker(0)
 	if l.State() != Vacant || l.PID() != 0 || l.Silence(time.Hour) != never {
-		t.Fatalf("a new line: state %v, pid %d, silence %v", l.State(), l.PID(), l.Silence(time.Hour))
+		t.Fatalf("a new line: state %v, pid %d, silence %v",
+			l.State(), l.PID(), l.Silence(time.Hour))
 	}
 	l.AddConnections(5)
 	l.AddHandoff()
@@ -80,7 +81,8 @@ func TestLineDamaged(t *testing.T) {
 		l.Claim(1)
 		l.resetLarge()
 		if l.Connections() != 0 || l.PID() != 1 || !l.takeLarge(1000, 1000) {
-			t.Errorf("%#x: a successor finds connections %d, pid %d", garbage, l.Connections(), l.PID())
+			t.Errorf("%#x: a successor finds connections %d, pid %d",
+				garbage, l.Connections(), l.PID())
 		}
 	}
 }

@@ -89,7 +89,8 @@ func TestOutletLedger(t *testing.T) {
 			time.Sleep(time.Minute)
 			c := b.Stats().Channels[0]
 			if c.Queued != 0 || c.QueuedBytes != 0 {
-				t.Fatalf("seed %d: %d frames (%d bytes) still queued", seed, c.Queued, c.QueuedBytes)
+				t.Fatalf("seed %d: %d frames (%d bytes) still queued",
+					seed, c.Queued, c.QueuedBytes)
 			}
 			took, _ := s.seen()
 			if int(c.Sent+c.Dropped) != frames || int(c.Sent) != len(took) {
@@ -207,7 +208,7 @@ func TestOutletGivenUp(t *testing.T) {
 		time.Sleep(time.Minute)
 		_, after := s.seen()
 		if c := b.Stats().Channels[0]; c.Queued != 0 || c.Dropped != 0 || after != before {
-			t.Fatalf("given up: %+v and %d tries in a minute, want nothing queued, dropped or tried",
+			t.Fatalf("given up: %+v and %d tries in a minute, want nothing queued, lost, tried",
 				c, after-before)
 		}
 	})
@@ -224,8 +225,9 @@ func TestOutletBroken(t *testing.T) {
 			t.Fatalf("Publish = %v, want ErrRefused", err)
 		}
 	}
-	if n := strings.Count(log.String(), "\n"); n != 1 || !strings.Contains(log.String(), "cause=gone") {
-		t.Fatalf("logged %q, want one line with the cause", log.String())
+	text := log.String()
+	if strings.Count(text, "\n") != 1 || !strings.Contains(text, "cause=gone") {
+		t.Fatalf("logged %q, want one line with the cause", text)
 	}
 	s.answers(nil)
 	if err := publishSized(b, 1); err != nil {

@@ -43,8 +43,9 @@ func TestPageLayout(t *testing.T) {
 	if id := words[0].Load(); id < before || id > uint64(time.Now().UnixMicro()) {
 		t.Errorf("word 0 = %d, want the wall clock in µs, about %d", id, before)
 	}
-	if got, want := words[2].Load(), uint64('m')<<56|'0'<<48|'p'<<40|'a'<<32|'g'<<24|'e'<<16|1; got != want {
-		t.Errorf("word 2 = %#x, want %#x", got, want)
+	const want = 'm'<<56 | '0'<<48 | 'p'<<40 | 'a'<<32 | 'g'<<24 | 'e'<<16 | 1
+	if got := words[2].Load(); got != want {
+		t.Errorf("word 2 = %#x, want %#x", got, uint64(want))
 	}
 	line := page.Worker(1)
 	line.Claim(42)
@@ -56,7 +57,8 @@ func TestPageLayout(t *testing.T) {
 		}
 	}
 	if id := page.NextID(); words[0].Load() != id || page.CurrentID() != id {
-		t.Errorf("NextID() = %d, word 0 = %d, CurrentID() = %d", id, words[0].Load(), page.CurrentID())
+		t.Errorf("NextID() = %d, word 0 = %d, CurrentID() = %d",
+			id, words[0].Load(), page.CurrentID())
 	}
 	page.RaiseID(1)
 	high := page.CurrentID() + 1000

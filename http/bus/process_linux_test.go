@@ -30,12 +30,13 @@ func TestBroadcast(t *testing.T) {
 			for i, p := range peers[:workers] {
 				got := p.ask(t, command{Do: "await", Count: len(want)})
 				if !slices.Equal(got.IDs, want) || got.Bad != 0 {
-					t.Errorf("worker %d received %d frames, bad %d; want %d, each once and in order",
+					t.Errorf("worker %d received %d frames, bad %d; want %d once, in order",
 						i, len(got.IDs), got.Bad, len(want))
 				}
 				for origin := range workers {
 					if n := got.Origins[uint32(origin)]; n != each {
-						t.Errorf("worker %d received %d frames of worker %d, want %d", i, n, origin, each)
+						t.Errorf("worker %d received %d frames of worker %d, want %d",
+							i, n, origin, each)
 					}
 				}
 				if n := got.Origins[NoOrigin]; n != each {

@@ -129,7 +129,7 @@ func TestOpenRefuses(t *testing.T) {
 	}{
 		{"nothing", Config{}},
 		{"no channel", Config{Page: page, Read: r[0]}},
-		{"more channels than lines", Config{Page: page, Read: r[0], Write: []int{w[0], w[1], w[0]}}},
+		{"more channels than lines", Config{Page: page, Read: r[0], Write: append(w[:2:2], w[0])}},
 		{"a write end that is a page", Config{Page: page, Read: r[0], Write: []int{w[0], pageFD}}},
 		{"a closed write end", Config{Page: page, Read: r[0], Write: []int{w[0], 1 << 20}}},
 		{"a read end that is a page", Config{Page: page, Read: pageFD, Write: w}},
