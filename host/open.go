@@ -93,8 +93,18 @@ func (s *service) spawn() int {
 		Workers: s.cfg.Workers, Handed: s.handed, Drain: noneIfZero(s.cfg.Drain), Log: s.log,
 		Ready: s.announce,
 		// Nobody hands a connection to a place that is empty.
-		Died: func(index int) { s.page.Worker(index).Claim(0) },
+		Died:     func(index int) { s.page.Worker(index).Claim(0) },
+		Stopping: s.closeListener,
 	})
+}
+
+// closeListener closes both of the supervisor's descriptors: once the workers
+// have closed theirs, a connection is refused and does not wait for nobody.
+func (s *service) closeListener() {
+	_ = s.listener.Close()
+	if err := worker.CloseFD(s.handed.Listener); err != nil {
+		s.log.Error("host: listener", "err", err)
+	}
 }
 
 // workers is the number of processes that serve.

@@ -122,11 +122,17 @@ const (
 )
 
 // startHub delivers what the bus brings, from here on. The application restored
-// its journals while its handler was built.
+// its journals while its handler was built; what a predecessor had in its own,
+// the siblings have too (contract row H8a).
 func (s *service) startHub() error {
 	s.context.Hub.Start()
+	s.context.Hub.SyncJournals(syncTimeout)
 	return nil
 }
+
+// syncTimeout bounds the wait for a sibling that does not answer; streams whose
+// history is missing then get a snapshot.
+const syncTimeout = time.Second
 
 func (s *service) startProducer() error {
 	if s.app.Producer == nil || s.index() != 0 {
@@ -209,9 +215,11 @@ func (s *service) drain() error {
 	if s.producer != nil {
 		s.producer.stop()
 	}
-	s.share.Leave()
 	drained := make(chan error, 1)
-	go func() { drained <- s.server.Shutdown(ctx) }()
+	go func() {
+		s.share.Leave()
+		drained <- s.server.Shutdown(ctx)
+	}()
 	select {
 	case s.unclean = <-drained:
 		// What is left of the drain still belongs to the producer.

@@ -59,18 +59,36 @@ func openOne(t *testing.T, url string) (worker string, err error) {
 	return resp.Header.Get("X-Worker"), nil
 }
 
-func fleet(t *testing.T, p *smoketest.Process) stats {
+// fleet is what some worker says about all of them.
+func fleet(t *testing.T, p *smoketest.Process) (s stats) {
 	t.Helper()
-	resp, err := http.Get(p.URL + "/stats")
+	smoketest.Until(t, "an answer of /stats", func() (ok bool) {
+		s, ok = askFleet(p)
+		return ok
+	})
+	return s
+}
+
+// askFleet asks once; a worker that is stopped or dies meanwhile does not
+// answer.
+func askFleet(p *smoketest.Process) (s stats, ok bool) {
+	client := &http.Client{Timeout: 300 * time.Millisecond,
+		Transport: &http.Transport{DisableKeepAlives: true}}
+	resp, err := client.Get(p.URL + "/stats")
 	if err != nil {
-		t.Fatal(err)
+		return s, false
 	}
 	defer resp.Body.Close()
-	var s stats
-	if err := json.NewDecoder(resp.Body).Decode(&s); err != nil {
-		t.Fatal(err)
-	}
-	return s
+	return s, json.NewDecoder(resp.Body).Decode(&s) == nil
+}
+
+// untilServes waits until another process than old is ready at the index.
+func untilServes(t *testing.T, p *smoketest.Process, index, old int) {
+	t.Helper()
+	smoketest.Until(t, fmt.Sprintf("worker %d to serve again", index), func() bool {
+		s, ok := askFleet(p)
+		return ok && s.Fleet[index].State == "ready" && s.Fleet[index].PID != old
+	})
 }
 
 func handoffs(s stats) (n uint64) {
@@ -122,7 +140,7 @@ func TestStoppedWorkerGetsNoHandOffs(t *testing.T) {
 	// Its heartbeat stays fresh for a while: what is handed over until then waits
 	// for it. From then on every connection stays with worker 0.
 	smoketest.Until(t, "a connection that is kept", func() bool {
-		before := takenBy(t, p)
+		before := handoffs(fleet(t, p))
 		for range 4 {
 			conn, err := net.DialTimeout("tcp", strings.TrimPrefix(p.URL, "http://"), time.Second)
 			if err != nil {
@@ -130,34 +148,15 @@ func TestStoppedWorkerGetsNoHandOffs(t *testing.T) {
 			}
 			t.Cleanup(func() { conn.Close() })
 		}
-		return takenBy(t, p) == before
+		return handoffs(fleet(t, p)) == before
 	})
-	before := takenBy(t, p)
+	before := handoffs(fleet(t, p))
 	if held := openBurst(t, p, burst); held["0"] != burst {
 		t.Errorf("a burst of %d with worker 1 stopped landed as %v, want all on worker 0", burst, held)
 	}
-	if got := takenBy(t, p); got != before {
+	if got := handoffs(fleet(t, p)); got != before {
 		t.Errorf("%d connections were handed to a stopped worker", got-before)
 	}
-}
-
-// takenBy is the number of connections that worker 0 has handed over, asked on
-// connections until one is answered: those that a stopped worker was handed are
-// not.
-func takenBy(t *testing.T, p *smoketest.Process) uint64 {
-	t.Helper()
-	var s stats
-	smoketest.Until(t, "/stats of worker 0", func() bool {
-		client := &http.Client{Timeout: 300 * time.Millisecond,
-			Transport: &http.Transport{DisableKeepAlives: true}}
-		resp, err := client.Get(p.URL + "/stats")
-		if err != nil {
-			return false
-		}
-		defer resp.Body.Close()
-		return json.NewDecoder(resp.Body).Decode(&s) == nil
-	})
-	return s.Fleet[0].Handoffs
 }
 
 func isStopped(t *testing.T, pid int) bool {

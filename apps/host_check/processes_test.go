@@ -157,6 +157,25 @@ func TestStepThatDoesNotEndIsLeftBehind(t *testing.T) {
 	}
 }
 
+func TestNobodyWaitsAtTheDoorDuringADrain(t *testing.T) {
+	skipShort(t)
+	for _, workers := range []string{"1", "2"} {
+		p := smoketest.Start(t, bin, "M0_WORKERS="+workers, "M0_DRAIN_S=60",
+			"M0_HOSTCHECK_STEP_MS=60000")
+		p.Signal(t, syscall.SIGTERM)
+		smoketest.Until(t, "a refused connection", func() bool {
+			conn, err := net.Dial("tcp", strings.TrimPrefix(p.URL, "http://"))
+			if err == nil {
+				conn.Close()
+			}
+			return errors.Is(err, syscall.ECONNREFUSED)
+		})
+		if len(running(t, p.Cmd.Process.Pid)) == 0 {
+			t.Errorf("vacuous at %s workers: the service had ended", workers)
+		}
+	}
+}
+
 func TestLongPeriodLeavesAtOnce(t *testing.T) {
 	skipShort(t)
 	for _, workers := range []string{"1", "2"} {

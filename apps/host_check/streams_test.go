@@ -159,7 +159,7 @@ func TestRespawnedProducerIsHeardOnTheSibling(t *testing.T) {
 	}
 }
 
-func TestStreamComesBackToARespawnedWorkerWithoutALoss(t *testing.T) {
+func TestRespawnedWorkerCatchesUpAStream(t *testing.T) {
 	skipShort(t)
 	p := smoketest.Start(t, bin, "M0_WORKERS=2", "M0_HOSTCHECK_PERIOD_MS=20")
 	var mine *smoketest.Stream
@@ -168,13 +168,17 @@ func TestStreamComesBackToARespawnedWorkerWithoutALoss(t *testing.T) {
 			mine = s
 		}
 	}
-	before := nextBeat(t, mine)
-	signal(t, p.Workers(t)[1], syscall.SIGKILL)
+	before, old := nextBeat(t, mine), p.Workers(t)[1]
+	signal(t, old, syscall.SIGKILL)
 	if !mine.Ended(t) {
 		t.Error("a stream of a killed worker ended cleanly, want it cut")
 	}
-	// Whichever worker takes it, the journal catches it up from what it had.
+	untilServes(t, p, 1, old)
+	// The successor has what its predecessor had: its siblings gave it to it.
 	again := smoketest.Open(t, p.URL+"/events", fmt.Sprint(before.id))
+	if again.Worker != "1" {
+		t.Errorf("the stream came back to worker %s, want the idle one", again.Worker)
+	}
 	for n := before.N + 1; n < before.N+20; n++ {
 		if b := nextBeat(t, again); b.N != n {
 			t.Fatalf("on worker %s after the return: beat %d, want %d", again.Worker, b.N, n)

@@ -11,8 +11,11 @@ import (
 	"m0serve.dev/http/internal/sys"
 )
 
+// CloseFD closes a descriptor that was made to be handed down.
+func CloseFD(fd int) error { return sys.BusClose(fd) }
+
 // ListenerFD returns a descriptor of ln's socket for Handed. It stays open, and
-// with it the socket, when ln is closed.
+// with it the socket, when ln is closed; see CloseFD.
 func ListenerFD(ln net.Listener) (int, error) {
 	conn, ok := ln.(syscall.Conn)
 	if !ok {

@@ -28,6 +28,7 @@ type stage struct {
 	nextPID int
 	log     bytes.Buffer
 	readies int           // calls of Config.Ready
+	stops   int           // calls of Config.Stopping
 	readyAt time.Duration // of the last one, since the start
 	doubled string        // says when two processes had one index
 	took    time.Duration // the life of the service
@@ -64,6 +65,7 @@ func play(t *testing.T, cfg Config, act func(p *actor), during func(*stage)) (*s
 		ready: make(chan int),
 	}
 	cfg.Log = slog.New(slog.NewTextHandler(lockedWriter{st}, nil))
+	cfg.Stopping = func() { st.stops++ }
 	cfg.Ready = func() { st.readies++; st.readyAt = time.Since(st.began) }
 	done := make(chan int)
 	go func() {

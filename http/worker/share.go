@@ -20,6 +20,10 @@ const (
 	staleAfter = time.Second
 )
 
+// straggling is how long a hand-over takes at most whose sender has looked
+// before the receiver began to leave.
+const straggling = 20 * time.Millisecond
+
 // A Share is one worker's part in the accept share (contract row P1). The
 // kernel wakes whom it likes when a connection arrives; the worker that wins
 // keeps it, unless it holds more than its least loaded sibling, which then gets
@@ -77,11 +81,14 @@ func (s *Share) Start(adopt func(fd int) error) {
 	}
 }
 
-// Leave ends the heartbeat: siblings hand nothing over any more. What is on its
-// way is still adopted.
+// Leave ends the heartbeat: siblings hand nothing over any more. It returns when
+// what was on its way has been adopted.
 func (s *Share) Leave() {
 	s.own.SetState(bus.Draining)
 	close(s.stop)
+	if s.file != nil {
+		time.Sleep(straggling)
+	}
 }
 
 // Accepted decides about a connection that this worker accepted. false means

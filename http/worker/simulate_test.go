@@ -56,8 +56,9 @@ func simulate(t *testing.T, seed uint64) {
 	if bound := stopAt + cfg.drain() + killGrace; st.took > bound {
 		fail("the service ended after %v, want at most %v", st.took, bound)
 	}
-	if st.readies > 1 {
-		fail("announced %d times", st.readies)
+	if st.readies > 1 || st.stops != 1 {
+		fail("announced %d times, told of the stop %d times; want at most once, once",
+			st.readies, st.stops)
 	}
 	if deaths := strings.Count(st.text(), "worker: ended"); deaths != len(st.spawns) {
 		fail("%d lines for %d processes, all of which died", deaths, len(st.spawns))

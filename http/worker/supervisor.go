@@ -38,7 +38,11 @@ type Config struct {
 	Drain   time.Duration   // bound on a worker's drain; 0: 5 s, negative: none at all
 	Ready   func()          // called once, when every worker is ready; nil: nothing
 	Died    func(index int) // called after a death, before a successor starts; nil: nothing
-	Log     *slog.Logger    // nil: slog.Default
+	// Stopping is called once, when the workers are told to stop: what this
+	// process holds for successors, such as the listener, can be closed, so that
+	// nobody waits at a door behind which nobody is. nil: nothing.
+	Stopping func()
+	Log      *slog.Logger // nil: slog.Default
 }
 
 // A Command is what a worker executes. The zero value is this executable with
@@ -313,6 +317,9 @@ func (s *supervisor) stop(code int) {
 	}
 	s.stopping, s.code = true, code
 	s.killAt = time.Now().Add(s.cfg.drain() + killGrace)
+	if s.cfg.Stopping != nil {
+		s.cfg.Stopping()
+	}
 	for i := range s.slots {
 		s.slots[i].respawnAt = time.Time{}
 	}
