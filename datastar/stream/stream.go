@@ -141,4 +141,3 @@ func (s *Stream) snapshot(ctx context.Context) (body []byte, id uint64, err erro
 	}
 	return sse.AppendID(body, id), id, nil
 }
-

@@ -26,7 +26,7 @@ func FreePort(t *testing.T) int {
 const nginxConf = `
 daemon off;
 pid %[1]s/nginx.pid;
-error_log stderr warn;
+error_log %[1]s/error.log warn;
 events {}
 http {
 	access_log off;
@@ -60,8 +60,7 @@ func Nginx(t *testing.T, upstream int) string {
 	if err := os.WriteFile(conf, []byte(text), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.Command(path, "-p", dir, "-c", conf)
-	cmd.Stderr = os.Stderr
+	cmd := exec.Command(path, "-p", dir, "-c", conf, "-e", filepath.Join(dir, "error.log"))
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
@@ -69,6 +68,10 @@ func Nginx(t *testing.T, upstream int) string {
 	t.Cleanup(func() {
 		_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL)
 		_ = cmd.Wait()
+		if t.Failed() {
+			text, _ := os.ReadFile(filepath.Join(dir, "error.log"))
+			t.Logf("nginx: %.4000s", text)
+		}
 	})
 	Until(t, "nginx to listen", func() bool {
 		conn, err := net.Dial("tcp", fmt.Sprintf("127.0.0.1:%d", port))
