@@ -5,34 +5,79 @@ package worker
 import (
 	"os"
 	"os/signal"
-	"sync/atomic"
+	"sync"
 	"syscall"
+	"time"
 )
+
+// echoWithin is how soon a signal like the one before is taken for the same
+// wish: timeout(1) signals its child and then the group that the child is in.
+const echoWithin = 100 * time.Millisecond
 
 // Stops are the signals that ask a process to stop. Nothing in this module
 // installs a signal handler unless ArmStops is called: a graceful end is opt-in,
 // for each process.
 type Stops struct {
-	C       <-chan os.Signal // SIGTERM and SIGINT; a full one loses further ones
-	c       chan os.Signal
-	disarms atomic.Bool
+	// C gets SIGTERM and SIGINT. One that comes again within 100 ms is left out,
+	// and a full C loses what does not fit: two are all that anybody asks for.
+	C       <-chan os.Signal
+	raw     chan os.Signal
+	disarm  sync.Once
+	disarms chan struct{}
 }
 
 // ArmStops takes SIGTERM and SIGINT over from now on, also when the process
 // inherited them as ignored.
 func ArmStops() *Stops {
-	c := make(chan os.Signal, 8)
-	signal.Notify(c, syscall.SIGTERM, syscall.SIGINT)
-	return &Stops{C: c, c: c}
+	out := make(chan os.Signal, 8)
+	s := &Stops{C: out, raw: make(chan os.Signal, 8), disarms: make(chan struct{})}
+	signal.Notify(s.raw, syscall.SIGTERM, syscall.SIGINT)
+	go s.forward(out)
+	return s
+}
+
+// forward leaves out echoes.
+func (s *Stops) forward(out chan<- os.Signal) {
+	var last os.Signal
+	var at time.Time
+	for {
+		select {
+		case sig := <-s.raw:
+			now := time.Now()
+			if sig == last && now.Sub(at) < echoWithin {
+				continue
+			}
+			last, at = sig, now
+			select {
+			case out <- sig:
+			default:
+			}
+		case <-s.disarms:
+			return
+		}
+	}
 }
 
 // Armed reports whether a signal would arrive at C.
-func (s *Stops) Armed() bool { return s != nil && !s.disarms.Load() }
+func (s *Stops) Armed() bool {
+	if s == nil {
+		return false
+	}
+	select {
+	case <-s.disarms:
+		return false
+	default:
+		return true
+	}
+}
 
 // Disarm gives the signals back.
 func (s *Stops) Disarm() {
-	if s.Armed() {
-		s.disarms.Store(true)
-		signal.Stop(s.c)
+	if s == nil {
+		return
 	}
+	s.disarm.Do(func() {
+		signal.Stop(s.raw)
+		close(s.disarms)
+	})
 }

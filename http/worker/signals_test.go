@@ -4,8 +4,11 @@ package worker
 
 import (
 	"os"
+	"slices"
 	"syscall"
 	"testing"
+	"testing/synctest"
+	"time"
 )
 
 func TestStopsAreArmedUntilDisarmed(t *testing.T) {
@@ -13,6 +16,7 @@ func TestStopsAreArmedUntilDisarmed(t *testing.T) {
 	if none.Armed() {
 		t.Error("Armed before ArmStops = true, want false")
 	}
+	none.Disarm()
 	s := ArmStops()
 	defer s.Disarm()
 	if err := syscall.Kill(os.Getpid(), syscall.SIGTERM); err != nil {
@@ -25,4 +29,37 @@ func TestStopsAreArmedUntilDisarmed(t *testing.T) {
 	if s.Armed() {
 		t.Error("Armed after Disarm = true, want false")
 	}
+}
+
+func TestEchoOfASignalIsNoSecondOne(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &Stops{raw: make(chan os.Signal, 8), disarms: make(chan struct{})}
+		out := make(chan os.Signal, 8)
+		go s.forward(out)
+		defer close(s.disarms)
+		for _, sig := range []struct {
+			after time.Duration
+			sig   os.Signal
+		}{
+			{0, syscall.SIGTERM}, {time.Millisecond, syscall.SIGTERM}, // timeout(1)
+			{echoWithin, syscall.SIGTERM},                             // somebody means it
+			{time.Millisecond, syscall.SIGINT},                        // and somebody else
+		} {
+			time.Sleep(sig.after)
+			s.raw <- sig.sig
+			synctest.Wait()
+		}
+		close(out)
+		got := slices.Collect(func(yield func(os.Signal) bool) {
+			for sig := range out {
+				if !yield(sig) {
+					return
+				}
+			}
+		})
+		want := []os.Signal{syscall.SIGTERM, syscall.SIGTERM, syscall.SIGINT}
+		if !slices.Equal(got, want) {
+			t.Errorf("passed on %v, want %v", got, want)
+		}
+	})
 }

@@ -27,7 +27,7 @@ func Supervise(cfg Config) int {
 	defer stops.Disarm()
 	// An ignored SIGHUP stays ignored: somebody started us with nohup.
 	if !signal.Ignored(syscall.SIGHUP) {
-		signal.Notify(stops.c, syscall.SIGHUP)
+		signal.Notify(stops.raw, syscall.SIGHUP)
 	}
 	children := make(chan os.Signal, 1)
 	signal.Notify(children, syscall.SIGCHLD)
