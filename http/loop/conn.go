@@ -41,7 +41,6 @@ type conn struct {
 	peerClose bool // the peer said that it sends nothing more
 	lent      bool // out belongs to a Source or an Exchange
 	hijack    bool // leave the loop when everything is written
-	upgraded  bool // held behind a 101
 	chunked   bool // the body read ahead is chunked
 	broken    bool // the request body was: nothing behind it can be read
 

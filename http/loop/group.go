@@ -36,6 +36,15 @@ type Group struct {
 
 // New makes the loops and starts them. They serve nothing until Listen or Adopt.
 func New(cfg Config) (*Group, error) {
+	g, err := newGroup(cfg)
+	if err != nil {
+		return nil, err
+	}
+	g.start()
+	return g, nil
+}
+
+func newGroup(cfg Config) (*Group, error) {
 	cfg = cfg.withDefaults()
 	if cfg.Handler == nil {
 		return nil, errors.New("loop: no handler")
@@ -64,6 +73,10 @@ func New(cfg Config) (*Group, error) {
 	if cfg.Tick != nil && cfg.TickEvery > 0 {
 		g.loops[0].tickAt = cfg.TickEvery
 	}
+	return g, nil
+}
+
+func (g *Group) start() {
 	for _, l := range g.loops {
 		g.ended.Add(1)
 		g.watchers.Add(1)
@@ -73,7 +86,6 @@ func New(cfg Config) (*Group, error) {
 			l.watchOffLoop()
 		}()
 	}
-	return g, nil
 }
 
 // Listen accepts from fd, a listening socket, which becomes the Group's. The

@@ -21,11 +21,10 @@ const helloRequest = "GET /hello HTTP/1.1\r\nHost: a\r\n\r\n"
 // A pinger sends one batch of requests and takes the answers, without
 // allocating, so that what is counted is the server's.
 type pinger struct {
-	c     net.Conn
-	raw   []byte
-	want  int
-	total int
-	buf   [64 << 10]byte
+	c    net.Conn
+	raw  []byte
+	want int
+	buf  [64 << 10]byte
 }
 
 func newPinger(t testing.TB, addr, request string, batch int) *pinger {

@@ -17,7 +17,7 @@ import (
 func echoConfig(native bool, handled *atomic.Int64) server.Config {
 	cfg := server.Config{
 		HeadTimeout: time.Second, BodyTimeout: 3 * time.Second, IdleTimeout: 2 * time.Second,
-		MaxBody: 10 << 20,
+		MaxBody: 10 << 20, Log: quietLog(),
 	}
 	if native {
 		cfg.Handler = server.HandlerFunc(func(x *server.Exchange) {

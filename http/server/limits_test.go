@@ -126,10 +126,10 @@ func TestBlockingMax(t *testing.T) {
 	s, addr := start(t, server.Config{
 		BlockingMax: 2, BlockingQueue: 3, Takeover: -1,
 		Handler: server.HandlerFunc(func(x *server.Exchange) {
-			<-leave
 			mu.Lock()
 			order = append(order, string(x.Request().Path))
 			mu.Unlock()
+			<-leave
 			_, _ = x.WriteString("served")
 		}),
 	})
@@ -153,10 +153,15 @@ func TestBlockingMax(t *testing.T) {
 			t.Errorf("request %d beyond the queue: %.60q, %v, want 503", 5+i, raw, err)
 		}
 	}
-	for range 5 { // one at a time, so that their order shows
+	for i := range 3 { // one at a time, so that their order shows
 		leave <- struct{}{}
+		eventually(t, "next one begun", func() bool {
+			mu.Lock()
+			defer mu.Unlock()
+			return len(order) == 3+i
+		})
 	}
-	eventually(t, "all served", func() bool { mu.Lock(); defer mu.Unlock(); return len(order) == 5 })
+	close(leave)
 	if got := strings.Join(order[2:], ""); got != "/2/3/4" {
 		t.Errorf("those that waited ran as %s, want /2/3/4", got)
 	}
@@ -280,5 +285,25 @@ func TestTick(t *testing.T) {
 	eventually(t, "ticks go on", func() bool { return ticks.Load() >= 6 })
 	if most := int64(time.Since(begin)/every) + 1 - 4; ticks.Load() > most {
 		t.Errorf("%d ticks, want at most %d: the missed ones are not made up for", ticks.Load(), most)
+	}
+}
+
+// TestAnswerReachesAPeerThatStillSends: closing on unread input would reset the
+// connection and take the answer away.
+func TestAnswerReachesAPeerThatStillSends(t *testing.T) {
+	_, addr := start(t, server.Config{Handler: server.HandlerFunc(hello), MaxBody: 1000})
+	c, r := dial(t, addr)
+	send(t, c, "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 100000\r\n\r\n")
+	if _, err := r.Peek(1); err != nil { // refused already
+		t.Fatal(err)
+	}
+	for range 10 {
+		send(t, c, strings.Repeat("x", 10_000))
+	}
+	if res, body := answer(t, r, "POST"); res.StatusCode != 413 || !strings.Contains(body, "413") {
+		t.Errorf("answer = %d %q, want 413", res.StatusCode, body)
+	}
+	if _, err := r.ReadByte(); err != io.EOF {
+		t.Errorf("behind the answer: %v, want a clean end", err)
 	}
 }
