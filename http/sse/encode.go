@@ -34,11 +34,8 @@ type Event struct {
 // end a line of it, which the client sees as LF, and bytes that are not UTF-8
 // become U+FFFD. Everything else that could end a line is refused.
 func Append(dst []byte, e Event) ([]byte, error) {
-	if !isLine(e.ID) || !isLine(e.Name) {
-		return dst, ErrField
-	}
-	if e.Retry < 0 || e.Retry > retryMax {
-		return dst, ErrRetry
+	if err := e.check(); err != nil {
+		return dst, err
 	}
 	start := len(dst)
 	if e.Name != "" {
@@ -61,8 +58,19 @@ func Append(dst []byte, e Event) ([]byte, error) {
 	return dst, nil
 }
 
-// AppendComment appends a comment, which a client reads over: it keeps the
-// connection in use. Every line of text becomes one of the comment.
+// check says why the event cannot be encoded.
+func (e *Event) check() error {
+	switch {
+	case !isLine(e.ID) || !isLine(e.Name):
+		return ErrField
+	case e.Retry < 0 || e.Retry > retryMax:
+		return ErrRetry
+	}
+	return nil
+}
+
+// AppendComment appends a comment of one line, which a client reads over: it
+// keeps the connection in use.
 func AppendComment(dst []byte, text string) ([]byte, error) {
 	if !isLine(text) {
 		return dst, ErrField
@@ -87,16 +95,24 @@ func appendField(dst []byte, name, value string) []byte {
 
 func appendData(dst []byte, data string) []byte {
 	for {
-		end := strings.IndexAny(data, "\r\n")
-		if end < 0 {
-			return appendField(dst, "data: ", data)
+		line, rest, more := cutLine(data)
+		dst = appendField(dst, "data: ", line)
+		if !more {
+			return dst
 		}
-		dst = appendField(dst, "data: ", data[:end])
-		if strings.HasPrefix(data[end:], "\r\n") {
-			end++
-		}
-		data = data[end+1:]
+		data = rest
 	}
+}
+
+// cutLine cuts at the first LF, CR or CRLF. One search for each of the two is
+// quicker than one for both.
+func cutLine(s string) (line, rest string, more bool) {
+	line, rest, more = strings.Cut(s, "\n")
+	cr := strings.IndexByte(line, '\r')
+	if cr < 0 || more && cr == len(line)-1 {
+		return strings.TrimSuffix(line, "\r"), rest, more
+	}
+	return line[:cr], s[cr+1:], true
 }
 
 func appendUTF8(dst []byte, s string) []byte {

@@ -4,6 +4,8 @@ package sse
 
 import (
 	"math/rand/v2"
+	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -16,7 +18,7 @@ import (
 type heard struct {
 	events []heardEvent
 	lastID string
-	retry  int
+	retry  time.Duration
 
 	// of the event under way
 	line   []byte
@@ -72,24 +74,32 @@ func (h *heard) endLine() {
 			h.idBuf = value
 		}
 	case "retry":
-		if n, err := strconv.Atoi(value); err == nil && strings.Trim(value, "0123456789") == "" {
-			h.retry = n
+		if regexp.MustCompile("^[0-9]+$").MatchString(value) {
+			d, err := time.ParseDuration(value + "ms")
+			if err != nil || d > 24*time.Hour {
+				d = 24 * time.Hour // the Parser's own bound
+			}
+			h.retry = d
 		}
 	}
 }
 
 func (h *heard) dispatch() {
-	h.lastID = h.idBuf
+	h.lastID = utf(h.idBuf)
 	if h.begun {
 		name := h.name
 		if name == "" {
 			name = "message"
 		}
-		h.events = append(h.events, heardEvent{h.lastID, name, strings.TrimSuffix(h.data.String(), "\n")})
+		h.events = append(h.events,
+			heardEvent{h.lastID, utf(name), utf(strings.TrimSuffix(h.data.String(), "\n"))})
 	}
 	h.name, h.begun = "", false
 	h.data.Reset()
 }
+
+// utf decodes as the rules say, with one U+FFFD for each bad byte.
+func utf(s string) string { return string([]rune(s)) }
 
 func TestAppend(t *testing.T) {
 	for _, c := range []struct {
@@ -134,15 +144,15 @@ func TestAppendRefusesWhatWouldEndALine(t *testing.T) {
 	}
 }
 
-// TestRandomEventsRoundTrip sends random events, cut at random places, through
-// the second parser.
+// TestRandomEventsRoundTrip sends random events through the second parser, cut
+// at random places, and through the exported one, cut at every place.
 func TestRandomEventsRoundTrip(t *testing.T) {
 	count := 100_000
 	if testing.Short() {
 		count = 5_000
 	}
 	rnd := rand.New(rand.NewPCG(1, 2))
-	h := &heard{}
+	h, p := &heard{}, &Parser{}
 	for i := range count {
 		e := randomEvent(rnd)
 		b, err := Append(nil, e)
@@ -150,20 +160,42 @@ func TestRandomEventsRoundTrip(t *testing.T) {
 			t.Fatalf("Append(%+v): %v", e, err)
 		}
 		h.events = h.events[:0]
-		for len(b) > 0 {
-			n := 1 + rnd.IntN(len(b))
-			h.feed(b[:n])
-			b = b[n:]
+		for rest := b; len(rest) > 0; {
+			n := 1 + rnd.IntN(len(rest))
+			h.feed(rest[:n])
+			rest = rest[n:]
 		}
 		checkHeard(t, h, e)
+		for cut := range b {
+			checkParsed(t, p, h, b[:cut], b[cut:])
+		}
 		if t.Failed() {
 			t.Fatalf("at event %d", i)
 		}
 	}
 }
 
+// checkParsed wants p to find in the pieces what h has heard.
+func checkParsed(t *testing.T, p *Parser, h *heard, pieces ...[]byte) {
+	t.Helper()
+	var got []heardEvent
+	for _, b := range pieces {
+		err := p.Feed(b, func(e Event) { got = append(got, heardEvent{e.ID, e.Name, e.Data}) })
+		if err != nil {
+			t.Fatalf("Feed(%q): %v", b, err)
+		}
+	}
+	if !slices.Equal(got, h.events) || p.LastID != h.lastID || p.Retry != h.retry {
+		t.Errorf("Feed(%q) = %+q, id %q, retry %v; want %+q, %q, %v",
+			pieces, got, p.LastID, p.Retry, h.events, h.lastID, h.retry)
+	}
+}
+
 func checkHeard(t *testing.T, h *heard, e Event) {
 	t.Helper()
+	if e.Retry != 0 && h.retry != e.Retry {
+		t.Errorf("%+v was heard with retry %v", e, h.retry)
+	}
 	if e.Data == "" && !e.Empty {
 		if len(h.events) != 0 {
 			t.Errorf("%+v was dispatched as %+q; want nothing", e, h.events)
@@ -171,10 +203,7 @@ func checkHeard(t *testing.T, h *heard, e Event) {
 		return
 	}
 	data := strings.NewReplacer("\r\n", "\n", "\r", "\n").Replace(e.Data)
-	want := heardEvent{h.lastID, e.Name, strings.ToValidUTF8(data, "\uFFFD")}
-	if !utf8.ValidString(data) {
-		want.data = string([]rune(data)) // one U+FFFD for each bad byte
-	}
+	want := heardEvent{h.lastID, e.Name, utf(data)}
 	if want.name == "" {
 		want.name = "message"
 	}
@@ -197,6 +226,9 @@ func randomEvent(rnd *rand.Rand) Event {
 		e.Name = "name"
 	}
 	e.Empty = rnd.IntN(4) == 0
+	if rnd.IntN(4) == 0 {
+		e.Retry = time.Duration(rnd.IntN(1<<20)) * time.Millisecond
+	}
 	return e
 }
 
@@ -218,5 +250,42 @@ func FuzzAppend(f *testing.F) {
 		if utf8.ValidString(id) && utf8.ValidString(name) {
 			checkHeard(t, h, e)
 		}
+	})
+}
+
+func TestParserBoundsAnEvent(t *testing.T) {
+	for _, input := range []string{
+		"data: " + strings.Repeat("x", 100), strings.Repeat("data: y\n", 20), strings.Repeat("z", 101),
+		":" + strings.Repeat("c", 100) + "\n",
+	} {
+		p := &Parser{EventMax: 100}
+		if err := p.Feed([]byte(input), func(Event) {}); err != ErrTooLong {
+			t.Errorf("Feed(%q) with a bound of 100 = %v; want ErrTooLong", input, err)
+		}
+	}
+	p, events := &Parser{EventMax: 100}, 0
+	err := p.Feed([]byte(strings.Repeat("data: y\n\n", 50)), func(Event) { events++ })
+	if err != nil || events != 50 {
+		t.Errorf("50 short events: %d, %v; want all", events, err)
+	}
+}
+
+// FuzzParser compares the parser, fed in two pieces, with the second one.
+func FuzzParser(f *testing.F) {
+	for _, s := range []string{
+		"\uFEFFdata:a\n\n", "\uFEFF\uFEFFdata:a\n\n", "data\n\ndata\ndata\n\n", "data:test\r\n\r\n",
+		"id: 1\ndata: x\n\nid\ndata:y\n\n", "id: 1\x00\ndata: x\n\n", "retry: 3000\nretry: x\nretry:\n\n",
+		"retry: 99999999999999999999\n\n", ":comment\ndata : no\ndata:  two\n\n", "event\ndata:a\r\rid:9\n",
+		"data:\xff\n\n", "event: e\xc3\ndata:a\n\n",
+	} {
+		for _, cut := range []uint{0, 5, 11, 12} {
+			f.Add([]byte(s), cut)
+		}
+	}
+	f.Fuzz(func(t *testing.T, b []byte, cut uint) {
+		h, p := &heard{}, &Parser{}
+		h.feed(b)
+		at := min(cut, uint(len(b)))
+		checkParsed(t, p, h, b[:at], b[at:])
 	})
 }

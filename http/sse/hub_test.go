@@ -13,7 +13,6 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"m0serve.dev/http/bus"
@@ -372,37 +371,91 @@ func TestHubBacklogReachesNoNewStreamAsHistory(t *testing.T) {
 	}
 }
 
-func TestSyncGivesUpOnASiblingThatIsSilent(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var s syncer
-		s.waiting, s.done = map[int]struct{}{1: {}, 2: {}}, make(chan struct{})
-		done := s.done
-		s.answered(1)
-		s.answered(1)
-		select {
-		case <-done:
-			t.Error("done after one of two")
-		default:
+func TestHubSyncPagesLargeJournals(t *testing.T) {
+	open := twoWorkers(t)
+	sibling := open(1)
+	sibling.Start()
+	sibling.bus.Page().Worker(1).SetState(bus.Ready)
+	large := strings.Repeat("x", bus.MaxBody)
+	pad := strings.Repeat("y", 300_000)
+	var last uint64
+	for _, c := range []struct{ channel, text string }{
+		{"a", pad}, {"a", pad}, {"b", pad}, {"b", pad}, {"b", pad}, {"b", pad}, {"c", "small"},
+		{"d", "before"}, {"d", large}, {"d", "after"},
+	} {
+		id, err := sibling.Publish(c.channel, "k", func(_ uint64, dst []byte) []byte {
+			return append(dst, c.text...)
+		})
+		if err != nil {
+			t.Fatal(err)
 		}
-		s.answered(2)
-		<-done
-	})
+		last = id
+	}
+	settle(t, sibling, last)
+	back := open(0)
+	back.Start()
+	if !back.SyncJournals(patience) {
+		t.Fatal("the sibling did not hand its journals over")
+	}
+	back.mu.Lock()
+	defer back.mu.Unlock()
+	sibling.mu.Lock()
+	defer sibling.mu.Unlock()
+	for channel, kept := range map[string]int{"a": 2, "b": 4, "c": 1, "d": 1} {
+		theirs := sibling.journals[channel]
+		got, known := back.sinceLocked(channel, last-uint64(kept))
+		if channel != "d" {
+			got, known = back.sinceLocked(channel, theirs.frames[0].id-1)
+		}
+		if len(got) != kept || !known {
+			t.Errorf("%s: %d frames handed over, known %v; want %d", channel, len(got), known, kept)
+			continue
+		}
+		if f := theirs.Frame(got[0].id); f == nil || f.Kind() != got[0].Kind() ||
+			string(f.Body()) != string(got[0].Body()) {
+			t.Errorf("%s: the frame handed over is another one", channel)
+		}
+	}
+	if _, known := back.sinceLocked("d", last-2); known {
+		t.Error("d: a frame too large to hand over is missing, and nobody is told")
+	}
+	if n := back.bus.Page().Worker(0).Drops(); n != 0 {
+		t.Errorf("%d frames dropped by the hand-over; want 0", n)
+	}
 }
 
-func TestHaveSurvivesDamage(t *testing.T) {
+func TestSyncGivesUpOnASiblingThatIsSilent(t *testing.T) {
+	open := twoWorkers(t)
+	sibling := open(1)
+	sibling.bus.Page().Worker(1).SetState(bus.Ready) // and never reads
+	back := open(0)
+	back.Start()
+	begun := time.Now()
+	if back.SyncJournals(20 * time.Millisecond) {
+		t.Error("SyncJournals = true with a sibling that is silent")
+	}
+	if d := time.Since(begun); d < 20*time.Millisecond || d > patience {
+		t.Errorf("SyncJournals took %v; want its limit, 20ms", d)
+	}
+}
+
+func TestPageSurvivesDamage(t *testing.T) {
 	h := newHub(t, HubConfig{})
-	body, left := encodeHave("c", 1, []*Frame{frame(5, "c", "k", "five"), frame(6, "c", "k", "six")})
-	if left != nil {
-		t.Fatalf("two small frames do not fit: %d left", len(left))
+	page := appendRecord(nil, 1, NewFrame(5, "c", "k", []byte("five")))
+	page = appendRecord(page, 1, NewFrame(6, "c", "k", []byte("six")))
+	first := len(appendRecord(nil, 1, NewFrame(5, "c", "k", []byte("five"))))
+	for cut := range page {
+		if cursor := h.takePage(page[:cut]); cut != first && cursor != nil {
+			t.Errorf("takePage(cut at %d) = %q; want nil, it is damaged", cut, cursor)
+		}
 	}
-	for cut := range body {
-		h.takeHave(body[:cut])
+	if h.takePage(page) == nil {
+		t.Error("a whole page has no place to go on")
 	}
-	h.takeHave(body)
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	got, known := h.journalLocked("c").Since(1)
 	if ids(got) != "5 6" || !known || string(got[1].Body()) != "six" || got[1].Kind() != "k" {
-		t.Errorf("after a have: %s, %v; want 5 6, known", ids(got), known)
+		t.Errorf("after a page: %s, %v; want 5 6, known", ids(got), known)
 	}
 }

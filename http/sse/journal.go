@@ -3,6 +3,7 @@
 package sse
 
 import (
+	"cmp"
 	"slices"
 	"strconv"
 	"sync"
@@ -19,7 +20,11 @@ type Journal struct {
 
 	mu     sync.Mutex
 	frames []*Frame // ascending by id, one for each id
+	bytes  int      // of them
 	floor  uint64   // a client that has this id or a higher one can be caught up
+	// Not one that has an id above lateID and up to lateTop: a frame came late,
+	// after those had gone out.
+	lateID, lateTop uint64
 }
 
 // NewJournal makes a journal of the last max frames (0: JournalDefault;
@@ -35,45 +40,79 @@ func NewJournal(max int, from uint64) *Journal {
 	return &Journal{max: max, floor: from}
 }
 
-// Insert puts the frame in its place by id. One that is there already, has no
-// id, or is older than all a full journal keeps, is passed over.
+// Insert puts the frame in its place by id and reports whether it is kept: one
+// that is there already, has no id, or is older than all a full journal keeps,
+// is not.
 func (j *Journal) Insert(f *Frame) bool {
+	return j.insert(f) && j.Frame(f.id) == f
+}
+
+// insert is Insert, and reports whether the frame is new here.
+func (j *Journal) insert(f *Frame) bool {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	if j.max <= 0 {
-		j.floor = max(j.floor, f.id)
-		return false
-	}
+	fresh := j.insertLocked(f)
+	j.trimLocked(j.max)
+	return fresh
+}
+
+func (j *Journal) insertLocked(f *Frame) bool {
 	at, found := j.searchLocked(f.id)
 	if f.id == 0 || found {
 		return false
 	}
-	if at == 0 && len(j.frames) >= j.max {
-		j.floor = max(j.floor, f.id) // who lacks it cannot be caught up
-		return false
-	}
 	j.frames = slices.Insert(j.frames, at, f)
-	j.trimLocked()
+	j.bytes += len(f.wire)
 	return true
 }
 
-func (j *Journal) trimLocked() {
-	for len(j.frames) > j.max {
-		j.floor = max(j.floor, j.frames[0].id)
+// trimLocked keeps count frames. Who lacks one that goes cannot be caught up.
+func (j *Journal) trimLocked(count int) {
+	for len(j.frames) > count {
+		f := j.frames[0]
+		j.floor = max(j.floor, f.id)
+		j.bytes -= len(f.wire)
 		j.frames[0] = nil
 		j.frames = j.frames[1:]
 	}
 }
 
+// shrink keeps the newest frames that fit into bytes, and one at least.
+func (j *Journal) shrink(bytes int) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	for j.bytes > bytes && len(j.frames) > 1 {
+		j.trimLocked(len(j.frames) - 1)
+	}
+}
+
+// forget gives up the claim to know what came after an id below floor.
+func (j *Journal) forget(floor uint64) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.floor = max(j.floor, floor)
+}
+
+// noteLate says that the frame id came after others up to top had gone out.
+func (j *Journal) noteLate(id, top uint64) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if j.lateTop <= j.floor {
+		j.lateID = id
+	}
+	j.lateID, j.lateTop = min(j.lateID, id), max(j.lateTop, top)
+}
+
+// size is the bytes it keeps.
+func (j *Journal) size() int {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.bytes
+}
+
 func (j *Journal) searchLocked(id uint64) (at int, found bool) {
 	return slices.BinarySearchFunc(j.frames, id, func(f *Frame, id uint64) int {
-		switch {
-		case f.id < id:
-			return -1
-		case f.id > id:
-			return 1
-		}
-		return 0
+		return cmp.Compare(f.id, id)
 	})
 }
 
@@ -81,33 +120,27 @@ func (j *Journal) searchLocked(id uint64) (at int, found bool) {
 // highest id to raise (nil: nobody), so that ids go on above it. What it knows
 // begins at the oldest of them.
 func (j *Journal) Restore(raise func(id uint64), frames ...*Frame) {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	highest := uint64(0)
+	lowest, highest := ^uint64(0), uint64(0)
 	for _, f := range frames {
-		if f.id == 0 {
-			continue
-		}
-		highest = max(highest, f.id)
-		if at, found := j.searchLocked(f.id); !found {
-			j.frames = slices.Insert(j.frames, at, f)
+		if f.id != 0 {
+			lowest, highest = min(lowest, f.id), max(highest, f.id)
 		}
 	}
-	if len(j.frames) > 0 {
-		j.floor = min(j.floor, j.frames[0].id)
-	}
-	j.trimLocked()
+	j.adopt(lowest, frames...)
 	if raise != nil && highest > 0 {
 		raise(highest)
 	}
 }
 
-// adopt takes over what a sibling keeps: its frames, and from where it knows.
-func (j *Journal) adopt(floor uint64, frames []*Frame) {
+// adopt takes over what somebody keeps who knows what came after floor.
+func (j *Journal) adopt(floor uint64, frames ...*Frame) {
 	j.mu.Lock()
+	defer j.mu.Unlock()
 	j.floor = min(j.floor, floor)
-	j.mu.Unlock()
-	j.Restore(nil, frames...)
+	for _, f := range frames {
+		j.insertLocked(f)
+	}
+	j.trimLocked(j.max)
 }
 
 // Frame is the frame with that id, nil when it is not kept.
@@ -126,7 +159,7 @@ func (j *Journal) Frame(id uint64) *Frame {
 func (j *Journal) Since(id uint64) (frames []*Frame, known bool) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	if id < j.floor {
+	if id < j.floor || j.lateID < id && id <= j.lateTop {
 		return nil, false
 	}
 	at, found := j.searchLocked(id)
@@ -143,11 +176,26 @@ func (j *Journal) Len() int {
 	return len(j.frames)
 }
 
-// state is what a sibling needs to take over.
-func (j *Journal) state() (floor uint64, frames []*Frame) {
+// above is what a sibling needs to take over: the frames above id, and from
+// where they are all. Those up to one with a body above bodyMax are left out.
+func (j *Journal) above(id uint64, bodyMax int) (floor uint64, frames []*Frame) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	return j.floor, slices.Clone(j.frames)
+	floor = j.floor
+	if j.lateTop > floor {
+		floor = j.lateTop + 1 // who lacks the late frame is not told apart there
+	}
+	at, found := j.searchLocked(id)
+	if found {
+		at++
+	}
+	frames = j.frames[at:]
+	for i, f := range frames {
+		if len(f.Body()) > bodyMax {
+			floor, frames = max(floor, f.id), j.frames[at+i+1:]
+		}
+	}
+	return floor, slices.Clone(frames)
 }
 
 // CatchUp answers a Last-Event-ID header. A client without one is new and gets

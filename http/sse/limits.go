@@ -8,8 +8,8 @@ import "fmt"
 type Policy uint8
 
 const (
-	// Disconnect cuts the stream after the frame in hand. Its client comes back
-	// with the id it had last and is caught up from the journal.
+	// Disconnect cuts the stream after the frame in hand, so that its client
+	// comes back with the id it had last and is caught up from the journal.
 	Disconnect Policy = iota
 	// DropOldest forgets the frames that wait longest, for state where the
 	// newest is all that counts.
@@ -25,6 +25,9 @@ const (
 
 // String is the policy's name as counters show it.
 func (p Policy) String() string {
+	if p >= policies {
+		return "unknown"
+	}
 	return [...]string{"disconnect", "drop-oldest", "drop-newest", "coalesce"}[p]
 }
 
@@ -33,9 +36,10 @@ type Limits struct {
 	Frames int    // frames in the queue; 0: 256
 	Bytes  int    // their bytes; 0: 1 MiB
 	Policy Policy // zero: Disconnect
-	// Gap encodes the announcement that frames were dropped, sent before the
-	// next frame. nil: a comment with their number.
-	Gap func(dropped int) []byte
+	// Gap encodes the announcement that frames are missing, sent where they are
+	// missing; under Disconnect the cut announces it. It is called with locks
+	// held, so it only encodes. nil: an event called "gap" with their number.
+	Gap func(missing int) []byte
 }
 
 const (
@@ -57,9 +61,9 @@ func (l *Limits) bytes() int {
 	return l.Bytes
 }
 
-func (l *Limits) gap(dropped int) []byte {
+func (l *Limits) gap(missing int) []byte {
 	if l.Gap != nil {
-		return l.Gap(dropped)
+		return l.Gap(missing)
 	}
-	return fmt.Appendf(nil, ": gap %d\n\n", dropped)
+	return fmt.Appendf(nil, "event: gap\ndata: %d\n\n", missing)
 }

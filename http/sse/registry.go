@@ -13,7 +13,8 @@ import (
 )
 
 // A Registry knows which slots listen to which channels. It owns both
-// directions; its methods may be called from any goroutine.
+// directions; its methods may be called from any goroutine. A slot that leaves
+// never waits for a delivery: mu is not held while slots are pushed to.
 type Registry struct {
 	every time.Duration // between heartbeats
 
@@ -21,8 +22,13 @@ type Registry struct {
 	groups map[string]*group
 	slots  map[*Slot]struct{}
 	timer  *time.Timer // runs while there are slots
-	drops  map[string]*Drops
 	opened uint64
+
+	delivery sync.Mutex // one delivery at a time, so that frames keep their order
+	targets  []*Slot    // of the delivery under way
+
+	dropping sync.Mutex // taken with a slot's lock held
+	drops    map[string]*Drops
 }
 
 // A group is the slots of one channel, without order.
@@ -36,15 +42,16 @@ type sub struct {
 	pos     int
 }
 
-// Drops counts the frames of one channel that streams did not get, by policy,
-// and the streams that were cut for one.
+// Drops counts the frames of one channel that streams did not get, once for
+// each stream, by cause.
 type Drops struct {
-	Frames [policies]uint64 // index: the Policy
+	Frames [policies]uint64 // the queue was full; index: the Policy that decided
+	Late   uint64           // came behind a higher id, after the bus had waited
 }
 
 // Total is the number of all of them.
 func (d Drops) Total() uint64 {
-	sum := uint64(0)
+	sum := d.Late
 	for _, n := range d.Frames {
 		sum += n
 	}
@@ -74,7 +81,7 @@ func NewRegistry(heartbeat time.Duration) *Registry {
 	}
 }
 
-// Add subscribes the slot to channels, until its stream ends. A channel name
+// Add subscribes a slot to channels, once, until its stream ends. A channel name
 // that an untrusted peer may not use (bus.CheckName) is refused.
 func (r *Registry) Add(s *Slot, channels ...string) error {
 	for _, name := range channels {
@@ -85,7 +92,10 @@ func (r *Registry) Add(s *Slot, channels ...string) error {
 	channels = slices.Compact(slices.Sorted(slices.Values(channels)))
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	s.count, s.leave = r.noteDrop, r.Remove
+	if s.registry != nil {
+		panic("sse: a slot is added to a registry twice")
+	}
+	s.registry = r
 	s.subs = make([]sub, 0, len(channels))
 	for _, name := range channels {
 		g := r.groups[name]
@@ -141,22 +151,25 @@ func (r *Registry) removeLocked(at sub) {
 }
 
 // Deliver pushes the frame to every slot of its channel and returns how many
-// took it.
-func (r *Registry) Deliver(f *Frame) int {
+// took it. Two deliveries reach all slots in the same order.
+func (r *Registry) Deliver(f *Frame) int { return r.deliver(f, false) }
+
+func (r *Registry) deliver(f *Frame, late bool) int {
+	r.delivery.Lock()
+	defer r.delivery.Unlock()
 	r.mu.Lock()
-	g := r.groups[f.channel]
-	if g == nil {
-		r.mu.Unlock()
-		return 0
+	if g := r.groups[f.channel]; g != nil {
+		r.targets = append(r.targets[:0], g.slots...)
 	}
-	slots := slices.Clone(g.slots)
 	r.mu.Unlock()
 	taken := 0
-	for _, s := range slots {
-		if s.Push(f) {
+	for _, s := range r.targets {
+		if s.push(f, late) {
 			taken++
 		}
 	}
+	clear(r.targets) // it keeps no stream alive
+	r.targets = r.targets[:0]
 	return taken
 }
 
@@ -182,10 +195,9 @@ func (r *Registry) heartbeat() {
 	}
 }
 
-// noteDrop is called with the slot's lock held, so it takes no other slot's.
-func (r *Registry) noteDrop(f *Frame, p Policy) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
+func (r *Registry) countDrop(f *Frame, p Policy, late bool) {
+	r.dropping.Lock()
+	defer r.dropping.Unlock()
 	name := f.channel
 	if _, ok := r.drops[name]; !ok && len(r.drops) >= dropChannelsMax {
 		name = OtherChannels
@@ -195,7 +207,11 @@ func (r *Registry) noteDrop(f *Frame, p Policy) {
 		d = &Drops{}
 		r.drops[name] = d
 	}
-	d.Frames[p]++
+	if late {
+		d.Late++
+	} else {
+		d.Frames[p]++
+	}
 }
 
 // Len is the number of streams.
@@ -214,9 +230,12 @@ type RegistryStats struct {
 
 // Stats returns the counters.
 func (r *Registry) Stats() RegistryStats {
+	st := RegistryStats{Drops: make(map[string]Drops)}
 	r.mu.Lock()
-	defer r.mu.Unlock()
-	st := RegistryStats{Streams: len(r.slots), Opened: r.opened, Drops: make(map[string]Drops)}
+	st.Streams, st.Opened = len(r.slots), r.opened
+	r.mu.Unlock()
+	r.dropping.Lock()
+	defer r.dropping.Unlock()
 	for name, d := range r.drops {
 		st.Drops[name] = *d
 	}

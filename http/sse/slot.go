@@ -3,6 +3,7 @@
 package sse
 
 import (
+	"slices"
 	"sync"
 
 	"m0serve.dev/http/loop"
@@ -12,25 +13,25 @@ import (
 // server that empties it. It implements loop.Source. Push, Close and Last may
 // be called from any goroutine; mu guards what stands below it.
 type Slot struct {
-	limits *Limits // shared by all slots of a kind
-	count  func(f *Frame, p Policy)
-	closed func(loop.Reason) // runs once, after the slot has left; nil: nothing
-	leave  func(*Slot)       // takes the slot out of its registry; nil: none
-
-	subs []sub // where it stands in the registry; owned by the registry's lock
+	limits   *Limits           // shared by all slots of a kind
+	closed   func(loop.Reason) // runs once, after the slot has left; nil: nothing
+	registry *Registry         // counts its drops; nil: none
+	subs     []sub             // where it stands there; owned by the registry's lock
 
 	mu      sync.Mutex
-	held    loop.Held // nil until the connection is parked
+	held    loop.Held   // nil until the connection is parked
+	ending  loop.Ending // how, once closing
 	chunked bool
 	paused  bool // a snapshot is on its way: nothing is given out before it
 	idle    bool // nothing was written since the last heartbeat looked
 	ended   bool
-	ending  loop.Ending // how, once closing
 	closing bool
 	final   bool // the queue is all that is still written: then it ends
+	missed  int32
+	gapAt   int32 // frames in the queue that come before the gap of missed ones
 	queue   []*Frame
+	short   [2]*Frame // memory of a queue that is short
 	bytes   int
-	missed  int    // frames dropped since the last announcement
 	last    uint64 // id of the last frame taken in: the redelivery filter
 }
 
@@ -54,69 +55,104 @@ func (s *Slot) Last() uint64 {
 // Push gives the stream a frame. One whose id is not above the last one is
 // passed over, which is what makes redelivery harmless; one that does not fit
 // goes by the policy. It reports whether the frame will be written.
-func (s *Slot) Push(f *Frame) bool {
+func (s *Slot) Push(f *Frame) bool { return s.push(f, false) }
+
+// push is Push. late says that the frame came behind a higher id and was never
+// seen before: a stream that is past its id has missed it and is told so.
+func (s *Slot) push(f *Frame, late bool) bool {
 	s.mu.Lock()
-	taken, cut := s.pushLocked(f)
+	taken, cut := s.pushLocked(f, late)
 	held := s.held
 	s.mu.Unlock()
 	switch {
 	case cut:
 		s.Close(loop.EndCut)
-	case taken && held != nil:
+	case held != nil && (taken || late):
 		held.Wake()
 	}
 	return taken
 }
 
-func (s *Slot) pushLocked(f *Frame) (taken, cut bool) {
-	if s.ended || s.closing || f.id != 0 && f.id <= s.last {
+func (s *Slot) pushLocked(f *Frame, late bool) (taken, cut bool) {
+	if s.ended || s.closing {
 		return false, false
+	}
+	if f.id != 0 && f.id <= s.last {
+		if !late {
+			return false, false
+		}
+		s.countDrop(f, true)
+		s.missLocked(1, len(s.queue))
+		return false, s.limits.Policy == Disconnect
 	}
 	if s.limits.Policy == Coalesce {
 		s.replaceLocked(f)
 	}
-	size := len(f.wire)
-	for len(s.queue) > 0 &&
-		(len(s.queue) >= s.limits.frames() || s.bytes+size > s.limits.bytes()) {
+	for s.isFullLocked(f) {
 		switch s.limits.Policy {
-		case Disconnect:
-			s.noteDropLocked(f)
-			return false, true
+		case DropOldest, Coalesce:
+			s.countDrop(s.popLocked(), false)
+			s.missLocked(1, 0)
 		case DropNewest:
-			s.noteDropLocked(f)
+			s.countDrop(f, false)
+			s.missLocked(1, len(s.queue))
 			return false, false
 		default:
-			s.noteDropLocked(s.queue[0])
-			s.popLocked()
+			s.countDrop(f, false)
+			return false, true
 		}
 	}
 	s.appendLocked(f)
 	return true, false
 }
 
+// isFullLocked reports whether f has no place. The first frame always has one.
+func (s *Slot) isFullLocked(f *Frame) bool {
+	return len(s.queue) > 0 &&
+		(len(s.queue) >= s.limits.frames() || s.bytes+len(f.wire) > s.limits.bytes())
+}
+
 func (s *Slot) appendLocked(f *Frame) {
-	s.queue = append(s.queue, f)
-	s.bytes += len(f.wire)
 	if f.id != 0 {
 		s.last = f.id
 	}
+	if len(f.Body()) == 0 {
+		return // nothing to write
+	}
+	if s.queue == nil {
+		s.queue = s.short[:0]
+	}
+	s.queue = append(s.queue, f)
+	s.bytes += len(f.wire)
 }
 
 // replaceLocked takes out a waiting frame that f makes pointless.
 func (s *Slot) replaceLocked(f *Frame) {
 	for i, old := range s.queue {
 		if old.kind == f.kind && old.channel == f.channel && old.id != 0 {
-			s.queue = append(s.queue[:i], s.queue[i+1:]...)
+			s.queue = slices.Delete(s.queue, i, i+1)
 			s.bytes -= len(old.wire)
+			if int32(i) < s.gapAt {
+				s.gapAt--
+			}
 			return
 		}
 	}
 }
 
-func (s *Slot) noteDropLocked(f *Frame) {
-	s.missed++
-	if s.count != nil {
-		s.count(f, s.limits.Policy)
+// missLocked notes that count frames are missing behind the first at frames of
+// the queue. What was missed earlier and is still to be announced is announced
+// with it, at the earlier place.
+func (s *Slot) missLocked(count, at int) {
+	if s.missed == 0 || int32(at) < s.gapAt {
+		s.gapAt = int32(at)
+	}
+	s.missed += int32(count)
+}
+
+func (s *Slot) countDrop(f *Frame, late bool) {
+	if s.registry != nil {
+		s.registry.countDrop(f, s.limits.Policy, late)
 	}
 }
 
@@ -125,10 +161,37 @@ func (s *Slot) popLocked() *Frame {
 	s.queue[0] = nil
 	s.queue = s.queue[1:]
 	s.bytes -= len(f.wire)
+	if s.gapAt > 0 {
+		s.gapAt--
+	}
 	if len(s.queue) == 0 {
 		s.queue = nil // an idle stream keeps no memory of its busy times
 	}
 	return f
+}
+
+// forgetLocked gives up what waits.
+func (s *Slot) forgetLocked() {
+	s.queue, s.bytes, s.short, s.gapAt = nil, 0, [2]*Frame{}, 0
+}
+
+// lose tells the stream that frames were lost on their way to this process,
+// nobody knows which.
+func (s *Slot) lose() {
+	s.mu.Lock()
+	if s.closing || s.ended {
+		s.mu.Unlock()
+		return
+	}
+	s.missLocked(1, len(s.queue))
+	held := s.held
+	s.mu.Unlock()
+	switch {
+	case s.limits.Policy == Disconnect:
+		s.Close(loop.EndCut)
+	case held != nil:
+		held.Wake()
+	}
 }
 
 // prime puts frames in front of what waits and lets the stream begin. What
@@ -139,21 +202,19 @@ func (s *Slot) prime(frames ...*Frame) {
 		s.mu.Unlock()
 		return
 	}
+	waiting := slices.Clone(s.queue)
+	s.forgetLocked()
 	floor := uint64(0)
 	for _, f := range frames {
 		floor = max(floor, f.id)
-	}
-	waiting := s.queue
-	s.queue, s.bytes = nil, 0
-	for _, f := range frames {
 		s.appendLocked(f)
 	}
+	s.gapAt = int32(len(s.queue))
 	for _, f := range waiting {
 		if f.id == 0 || f.id > floor {
 			s.appendLocked(f)
 		}
 	}
-	s.last = max(s.last, floor)
 	s.paused = false
 	held := s.held
 	s.mu.Unlock()
@@ -174,23 +235,29 @@ func (s *Slot) park(held loop.Held, chunked bool) {
 	held.Wake()
 }
 
-// Next implements loop.Source: a gap is announced before the frame behind it.
+// Next implements loop.Source: a gap is announced where the frames are missing.
 func (s *Slot) Next() []byte {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.paused || len(s.queue) == 0 {
-		if s.final && s.held != nil {
-			s.held.Close(s.ending)
-		}
+	if s.paused || s.ended {
 		return nil
 	}
-	s.idle = false
-	if s.missed > 0 && s.limits.Policy != Disconnect {
-		gap := NewFrame(0, "", "", s.limits.gap(s.missed))
+	if s.missed > 0 && s.gapAt == 0 && s.limits.Policy != Disconnect {
+		gap := NewFrame(0, "", "", s.limits.gap(int(s.missed)))
 		s.missed = 0
-		return gap.bytes(s.chunked)
+		if len(gap.Body()) > 0 {
+			s.idle = false
+			return gap.bytes(s.chunked)
+		}
 	}
-	return s.popLocked().bytes(s.chunked)
+	if len(s.queue) > 0 {
+		s.idle = false
+		return s.popLocked().bytes(s.chunked)
+	}
+	if s.final && s.held != nil {
+		s.held.Close(s.ending)
+	}
+	return nil
 }
 
 // Received implements loop.Source. A client of an event stream has nothing to
@@ -202,13 +269,13 @@ func (s *Slot) Closed(why loop.Reason) {
 	s.mu.Lock()
 	already := s.ended
 	s.ended = true
-	s.queue, s.bytes = nil, 0
+	s.forgetLocked()
 	s.mu.Unlock()
 	if already {
 		return
 	}
-	if s.leave != nil {
-		s.leave(s)
+	if s.registry != nil {
+		s.registry.Remove(s)
 	}
 	if s.closed != nil {
 		s.closed(why)
@@ -222,8 +289,8 @@ func (s *Slot) Close(how loop.Ending) {
 	held := s.held
 	first := !s.closing && !s.ended
 	if first {
-		s.closing, s.ending = true, how
-		s.queue, s.bytes = nil, 0
+		s.closing, s.ending, s.missed = true, how, 0
+		s.forgetLocked()
 	}
 	s.mu.Unlock()
 	if first && held != nil {
@@ -238,9 +305,9 @@ func (s *Slot) closeWith(f *Frame, how loop.Ending) {
 		s.mu.Unlock()
 		return
 	}
-	s.queue, s.bytes = nil, 0
+	s.forgetLocked()
 	s.appendLocked(f)
-	s.closing, s.final, s.paused, s.ending = true, true, false, how
+	s.closing, s.final, s.paused, s.ending, s.missed = true, true, false, how, 0
 	held := s.held
 	s.mu.Unlock()
 	if held != nil {

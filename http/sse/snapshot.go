@@ -5,15 +5,20 @@ package sse
 import (
 	"context"
 	"fmt"
-	"slices"
 	"sync"
+	"time"
 )
+
+// snapshotTimeout bounds one computation: those who wait for it wait no longer.
+const snapshotTimeout = 30 * time.Second
 
 // flights lets all who need the same snapshot at one moment share one
 // computation, so that a deploy does not ask a database once for every stream.
 type flights struct {
 	mu      sync.Mutex
 	running map[string]*flight
+	begun   uint64
+	failed  uint64
 }
 
 type flight struct {
@@ -22,7 +27,7 @@ type flight struct {
 	err   error
 }
 
-// do computes the frame, or joins a computation that is under way. It is not
+// do computes the frame, or joins a computation that is under way. That is not
 // tied to the caller that happened to start it.
 func (fs *flights) do(
 	ctx context.Context, key string,
@@ -37,9 +42,12 @@ func (fs *flights) do(
 			fs.running = make(map[string]*flight)
 		}
 		fs.running[key] = f
+		fs.begun++
 		go fs.run(context.WithoutCancel(ctx), key, f, snapshot)
 	}
 	fs.mu.Unlock()
+	ctx, cancel := context.WithTimeout(ctx, snapshotTimeout)
+	defer cancel()
 	select {
 	case <-f.done:
 		return f.frame, joined, f.err
@@ -52,12 +60,17 @@ func (fs *flights) run(
 	ctx context.Context, key string, f *flight,
 	snapshot func(context.Context) ([]byte, uint64, error),
 ) {
+	ctx, cancel := context.WithTimeout(ctx, snapshotTimeout)
+	defer cancel()
 	defer func() {
 		if v := recover(); v != nil {
 			f.err = fmt.Errorf("sse: snapshot: panic: %v", v)
 		}
 		fs.mu.Lock()
 		delete(fs.running, key)
+		if f.err != nil {
+			fs.failed++
+		}
 		fs.mu.Unlock()
 		close(f.done)
 	}()
@@ -69,14 +82,8 @@ func (fs *flights) run(
 	f.frame = NewFrame(id, "", "", body)
 }
 
-func sortFrames(frames []*Frame) {
-	slices.SortStableFunc(frames, func(a, b *Frame) int {
-		switch {
-		case a.id < b.id:
-			return -1
-		case a.id > b.id:
-			return 1
-		}
-		return 0
-	})
+func (fs *flights) counts() (begun, failed uint64) {
+	fs.mu.Lock()
+	defer fs.mu.Unlock()
+	return fs.begun, fs.failed
 }

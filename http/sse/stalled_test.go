@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: MIT
+
+package sse
+
+import (
+	"bufio"
+	"fmt"
+	"net/http"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"m0serve.dev/http/loop"
+)
+
+// TestStalledReadersDelayNobody: five peers read nothing while one reads all.
+// They are cut at the end of a frame, or told how many frames they lack.
+func TestStalledReadersDelayNobody(t *testing.T) {
+	for _, policy := range []Policy{Disconnect, DropOldest, DropNewest} {
+		t.Run(policy.String(), func(t *testing.T) {
+			onBoth(t, func(t *testing.T, serve func(*testing.T, http.Handler) string) {
+				testStalledReaders(t, policy, serve)
+			})
+		})
+	}
+}
+
+func testStalledReaders(
+	t *testing.T, policy Policy, serve func(*testing.T, http.Handler) string,
+) {
+	const frames, size, stalled = 1500, 20_000, 5
+	r := NewRegistry(-1)
+	joined := make(chan *Slot, stalled+1)
+	addr := serve(t, http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+		slot := NewSlot(&Limits{Policy: policy}, 0, nil)
+		if err := r.Add(slot, "news"); err != nil {
+			t.Error(err)
+		}
+		joined <- slot
+		if err := Hold(w, req, slot); err != nil {
+			t.Errorf("Hold: %v", err)
+		}
+	}))
+	var asleep []*bufio.Reader
+	for range stalled {
+		_, rd := get(t, addr, "")
+		asleep = append(asleep, rd)
+		<-joined
+	}
+	_, rd := get(t, addr, "")
+	healthy := <-joined
+	until(t, rd, "\r\n\r\n")
+	go publishTo(healthy, r, frames, size)
+	for i := 1; i <= frames; i++ {
+		if got := until(t, rd, fmt.Sprintf("#%d.\n\n\r\n", i)); len(got) > size+100 {
+			t.Fatalf("before frame %d came %d bytes: frames are missing", i, len(got))
+		}
+	}
+	d := r.Stats().Drops["news"]
+	if d.Frames[policy] < stalled || d.Total() != d.Frames[policy] {
+		t.Errorf("drops of the stalled = %+v; want some for each of %d", d, stalled)
+	}
+	r.Each(func(s *Slot) {
+		if n, bytes := s.queued(); n > framesDefault || bytes > bytesDefault {
+			t.Errorf("%d frames, %d bytes wait for one stream; want the bound kept", n, bytes)
+		}
+	})
+	dropped := 0
+	for _, rd := range asleep {
+		if policy == Disconnect {
+			checkCut(t, rd)
+			continue
+		}
+		dropped += countMissing(t, rd, r, frames)
+	}
+	if policy != Disconnect && uint64(dropped) != d.Total() {
+		t.Errorf("the stalled were told of %d missing frames; %d were dropped", dropped, d.Total())
+	}
+}
+
+// checkCut reads the stream to its end, which has to be that of a frame.
+func checkCut(t *testing.T, rd *bufio.Reader) {
+	t.Helper()
+	got := restOf(rd)
+	if !strings.HasSuffix(got, ".\n\n\r\n") || strings.Contains(got, "\r\n0\r\n") {
+		t.Errorf("the cut stream ends with %q; want the end of a frame and no last chunk",
+			got[max(0, len(got)-40):])
+	}
+}
+
+// countMissing wakes a stalled reader: it gets the frames in order, and where
+// some are missing the gap says how many.
+func countMissing(t *testing.T, rd *bufio.Reader, r *Registry, frames int) (missing int) {
+	t.Helper()
+	r.Deliver(frame(uint64(frames+1), "news", "", "data: #end.\n\n"))
+	next := 1
+	for {
+		event := until(t, rd, "\n\n")
+		if _, after, ok := strings.Cut(event, "event: gap\ndata: "); ok {
+			n, err := strconv.Atoi(strings.TrimSpace(after))
+			if err != nil || n <= 0 {
+				t.Fatalf("gap says %q", after)
+			}
+			missing += n
+			next += n
+			continue
+		}
+		_, number, _ := strings.Cut(event, "#")
+		if number == "end.\n\n" {
+			if next != frames+1 {
+				t.Errorf("frames and gaps make %d; want %d", next-1, frames)
+			}
+			return missing
+		}
+		if number != fmt.Sprintf("%d.\n\n", next) {
+			t.Fatalf("frame %q; want %d: the gap is not where frames are missing", number, next)
+		}
+		next++
+	}
+}
+
+// publishTo sends frames as fast as the healthy stream takes them.
+func publishTo(healthy *Slot, r *Registry, frames, size int) {
+	pad := strings.Repeat("x", size)
+	for i := 1; i <= frames; i++ {
+		for {
+			if waiting, _ := healthy.queued(); waiting < 16 {
+				break
+			}
+			time.Sleep(50 * time.Microsecond)
+		}
+		r.Deliver(frame(uint64(i), "news", "", fmt.Sprintf("data: %s #%d.\n\n", pad, i)))
+	}
+}
+
+var _ loop.Source = (*Slot)(nil)
