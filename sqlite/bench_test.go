@@ -69,7 +69,8 @@ func fillOurs(ctx context.Context, tx *sqlite.Tx, rows int) error {
 func benchTheirs(b *testing.B, rows int) *sql.DB {
 	b.Helper()
 	db, err := sql.Open("sqlite", "file:"+filepath.Join(b.TempDir(), "theirs.db")+
-		"?_pragma=busy_timeout(5000)&_pragma=journal_mode(wal)&_pragma=synchronous(normal)&_pragma=foreign_keys(1)")
+		"?_pragma=busy_timeout(5000)&_pragma=journal_mode(wal)"+
+		"&_pragma=synchronous(normal)&_pragma=foreign_keys(1)")
 	if err != nil {
 		b.Fatal(err)
 	}

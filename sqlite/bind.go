@@ -191,7 +191,7 @@ func (s *Stmt) bindPointer(i int, v reflect.Value) {
 func (s *Stmt) refuse(i int, t reflect.Type) {
 	if t == reflect.TypeFor[time.Time]() {
 		s.keep(fmt.Errorf("sqlite: bind parameter %d: time.Time has no form of its own: "+
-			"say UnixMilli{t} or RFC3339{t}", i))
+			"say UnixMilli{Time: t} or RFC3339{Time: t}", i))
 		return
 	}
 	s.keep(fmt.Errorf("sqlite: bind parameter %d: cannot store a %s", i, t))

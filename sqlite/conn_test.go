@@ -61,8 +61,10 @@ func TestOpenErrors(t *testing.T) {
 			[]string{"does not exist", "forbid creating"}},
 		{"read-only needs a file", filepath.Join(dir, "new.db"), Options{ReadOnly: true},
 			[]string{"does not exist", "forbid creating"}},
-		{"not a database", junk, Options{}, []string{"junk.db", "SQLITE_NOTADB", "not an SQLite database"}},
-		{"journal", filepath.Join(dir, "new.db"), Options{Journal: "wall"}, []string{"Options.Journal", "wall"}},
+		{"not a database", junk, Options{},
+			[]string{"junk.db", "SQLITE_NOTADB", "not an SQLite database"}},
+		{"journal", filepath.Join(dir, "new.db"), Options{Journal: "wall"},
+			[]string{"Options.Journal", "wall"}},
 		{"sync", filepath.Join(dir, "new.db"), Options{Sync: 9}, []string{"Options.Sync is 9"}},
 		{"cache", filepath.Join(dir, "new.db"), Options{CacheKB: -1}, []string{"negative"}},
 	}
@@ -93,7 +95,9 @@ func TestReadOnly(t *testing.T) {
 	path := tempFile(t)
 	w := open(t, path, Options{})
 	mustExec(t, w, "CREATE TABLE t(v)")
-	for name, o := range map[string]Options{"ReadOnly": {ReadOnly: true}, "QueryOnly": {QueryOnly: true}} {
+	for name, o := range map[string]Options{
+		"ReadOnly": {ReadOnly: true}, "QueryOnly": {QueryOnly: true},
+	} {
 		r := open(t, path, o)
 		mustOne[int](t, r, "SELECT count(*) FROM t")
 		_, err := r.Exec(t.Context(), "INSERT INTO t VALUES(1)")

@@ -7,16 +7,17 @@
 // # Model
 //
 // A Conn is one connection, used by one goroutine at a time. Prepare gives a Stmt from a bounded
-// cache. Exec, One and Query run a statement on a Conn, a Tx or a Pool; Query is an iterator of any
-// struct or basic type. Write runs a function in a transaction that takes the write lock first and
-// is run again when others were in the way; Read runs one that sees a single state. A Pool is one
-// writer and several readers.
+// cache. Exec, One and Query run a statement on a Conn, a Tx or a Pool; Query is an iterator of
+// structs or basic values. Write runs a function in a transaction that takes the write lock first
+// and is run again when others were in the way; Read runs one that sees a single state. A Pool is
+// one writer and several readers.
 //
 // # Waiting
 //
 // Every call that may wait takes a context, and every wait has a budget (Options.Busy, five seconds
-// by default). A context ends a running query, a wait for a lock and a wait for a connection within
-// a moment; the connection stays usable. No goroutine is started for that: SQLite asks now and then.
+// by default). A context ends a running query, a wait for a lock and a wait for a connection
+// within a moment; the connection stays usable. No goroutine is started for that: SQLite asks now
+// and then.
 //
 // # Limits
 //

@@ -22,7 +22,8 @@ func FuzzValues(f *testing.F) {
 	f.Add("'); DROP TABLE t; --", []byte(nil), int64(1<<53+1), math.MaxFloat64)
 	path := filepath.Join(f.TempDir(), "fuzz.db")
 	ours := open(f, path, Options{Sync: SyncOff})
-	mustExec(f, ours, "CREATE TABLE t(id INTEGER PRIMARY KEY, s TEXT, b BLOB, n INTEGER, x REAL) STRICT")
+	mustExec(f, ours,
+		"CREATE TABLE t(id INTEGER PRIMARY KEY, s TEXT, b BLOB, n INTEGER, x REAL) STRICT")
 	theirs, err := sql.Open("sqlite", "file:"+path+"?_pragma=busy_timeout(5000)")
 	if err != nil {
 		f.Fatal(err)
@@ -65,12 +66,16 @@ type values struct {
 
 // equal tells nil from empty; SQLite keeps no sign of zero.
 func (v values) equal(w values) bool {
-	return v.S == w.S && bytes.Equal(v.B, w.B) && (v.B == nil) == (w.B == nil) && v.N == w.N && v.X == w.X
+	return v.S == w.S && bytes.Equal(v.B, w.B) && (v.B == nil) == (w.B == nil) &&
+		v.N == w.N && v.X == w.X
 }
 
-// FuzzPrepare gives any text to the parser: an error or a statement, never a panic, nothing left.
+// FuzzPrepare gives any text to the parser: an error or a statement, never a panic, and nothing is
+// left.
 func FuzzPrepare(f *testing.F) {
-	for _, s := range []string{"SELECT 1", "SELECT ?1, :a", "", ";", "SELECT 'é", "BEGIN;;", "\x00", "/*"} {
+	for _, s := range []string{
+		"SELECT 1", "SELECT ?1, :a", "", ";", "SELECT 'é", "BEGIN;;", "\x00", "/*",
+	} {
 		f.Add(s)
 	}
 	c := open(f, memoryPath, Options{Statements: -1})

@@ -102,7 +102,8 @@ func openCure(path string, o Options, code Code) string {
 		}
 		return "the process needs to read and write " + strconv.Quote(path) + " and its directory"
 	case ReadOnly, Perm:
-		return "the process needs to write " + strconv.Quote(path) + " and its directory, or set Options.ReadOnly"
+		return "the process needs to write " + strconv.Quote(path) +
+			" and its directory, or set Options.ReadOnly"
 	case NotADB:
 		return "the file is not an SQLite database, or it is encrypted"
 	case Busy:

@@ -293,8 +293,8 @@ func (p *Pool) Read(ctx context.Context, fn func(*Tx) error) error {
 	return c.Read(ctx, fn)
 }
 
-// Write runs fn in a write transaction on the writer, see Conn.Write. Inside fn use the Tx: a second
-// Write on the pool would wait for the first.
+// Write runs fn in a write transaction on the writer, see Conn.Write. Inside fn use the Tx: a
+// second Write on the pool would wait for the first.
 func (p *Pool) Write(ctx context.Context, fn func(*Tx) error) error {
 	c, err := p.source(ctx, true)
 	if err != nil {

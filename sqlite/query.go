@@ -66,7 +66,8 @@ func One[T any](ctx context.Context, src Source, sql string, args ...any) (T, er
 // not become zero, and a number that does not fit is an error that wraps ErrRange.
 func Query[T any](ctx context.Context, src Source, sql string, args ...any) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
-		if err := queryEach(ctx, src, sql, args, func(row T) bool { return yield(row, nil) }); err != nil {
+		each := func(row T) bool { return yield(row, nil) }
+		if err := queryEach(ctx, src, sql, args, each); err != nil {
 			var zero T
 			yield(zero, err)
 		}

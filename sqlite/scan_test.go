@@ -51,7 +51,8 @@ func TestScanStruct(t *testing.T) {
 			Created: UnixMilli{time.Unix(1, 0).UTC()},
 			Changed: &RFC3339{time.Date(2026, 11, 28, 23, 0, 0, 0, time.UTC)},
 		},
-		UserID: 7, Nick: ptr(label("nick")), Data: raw{1}, Size: 65535, At: point{'a', 'b'}, Whatever: 1.5,
+		UserID: 7, Nick: ptr(label("nick")), Data: raw{1}, Size: 65535,
+		At: point{'a', 'b'}, Whatever: 1.5,
 	}
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("One[wide] = %+v, want %+v", got, want)

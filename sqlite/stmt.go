@@ -36,7 +36,9 @@ type Stmt struct {
 
 // Prepare gives the statement sql, from the cache when it is there. The text holds exactly one
 // statement. Several users may hold the same text at once: each gets a Stmt of its own.
-func (c *Conn) Prepare(ctx context.Context, sql string) (*Stmt, error) { return c.prepare(ctx, sql) }
+func (c *Conn) Prepare(ctx context.Context, sql string) (*Stmt, error) {
+	return c.prepare(ctx, sql)
+}
 
 func (c *Conn) prepare(ctx context.Context, sql string) (*Stmt, error) {
 	if c.db == nil {

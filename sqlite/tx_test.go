@@ -60,6 +60,21 @@ func TestWrite(t *testing.T) {
 	wantText(t, "Write in Write", err, "use Tx.Savepoint")
 }
 
+// TestWriteTakesLockFirst: whoever is inside Write can write, whatever it read before.
+func TestWriteTakesLockFirst(t *testing.T) {
+	c, path := counter(t, Options{})
+	other := open(t, path, Options{Busy: -1})
+	err := c.Write(t.Context(), func(tx *Tx) error {
+		if _, err := other.Exec(t.Context(), "INSERT INTO t VALUES(1)"); !IsBusy(err) {
+			t.Errorf("INSERT of another connection inside Write: %v, want BUSY", err)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Error(err)
+	}
+}
+
 // TestDeferredUpgrade: a transaction that read before another wrote cannot write, and waiting does
 // not help; Write does.
 func TestDeferredUpgrade(t *testing.T) {

@@ -57,7 +57,8 @@ func TestBindKinds(t *testing.T) {
 		{"pointer to time", ptr(UnixMilli{moment}), Integer, moment.UnixMilli()},
 		{"milliseconds", UnixMilli{moment}, Integer, moment.UnixMilli()},
 		{"RFC 3339", RFC3339{moment}, Text, "2026-11-29T11:30:00.123456789Z"},
-		{"RFC 3339 without fraction", RFC3339{moment.Truncate(time.Second)}, Text, "2026-11-29T11:30:00.000000000Z"},
+		{"RFC 3339 of a second", RFC3339{moment.Truncate(time.Second)},
+			Text, "2026-11-29T11:30:00.000000000Z"},
 	}
 	c := open(t, memoryPath, Options{})
 	mustExec(t, c, "CREATE TABLE t(v)") // no affinity
@@ -98,10 +99,11 @@ func TestBindRefuses(t *testing.T) {
 	}{
 		{"uint64 above int64", "SELECT ?", []any{uint64(1 << 63)}, "9223372036854775808", true},
 		{"NaN", "SELECT ?", []any{math.NaN()}, "NaN", true},
-		{"time.Time", "SELECT ?", []any{time.Now()}, "say UnixMilli{t} or RFC3339{t}", false},
+		{"time.Time", "SELECT ?", []any{time.Now()}, "say UnixMilli{Time: t} or RFC3339", false},
 		{"pointer to time.Time", "SELECT ?", []any{ptr(time.Now())}, "say UnixMilli", false},
 		{"far milliseconds", "SELECT ?", []any{UnixMilli{time.Unix(1<<60, 0)}}, "in milliseconds", true},
-		{"far year", "SELECT ?", []any{RFC3339{time.Date(10000, 1, 1, 0, 0, 0, 0, time.UTC)}}, "year 10000", true},
+		{"far year", "SELECT ?", []any{RFC3339{time.Date(10000, 1, 1, 0, 0, 0, 0, time.UTC)}},
+			"year 10000", true},
 		{"struct", "SELECT ?", []any{struct{}{}}, "cannot store a struct {}", false},
 		{"map", "SELECT ?", []any{map[string]int{}}, "cannot store a map[string]int", false},
 		{"ints", "SELECT ?", []any{[]int{1}}, "cannot store a []int", false},
@@ -185,7 +187,8 @@ func TestConversions(t *testing.T) {
 	if s.Float64(0) != 12 || s.Float64(4) != 7 {
 		t.Errorf("floats %v, %v, want 12 and 7", s.Float64(0), s.Float64(4))
 	}
-	if s.Text(4) != "7" || s.Text(3) != "ab" || s.Text(2) != "" || s.RawText(2) != nil || s.Blob(2) != nil {
+	if s.Text(4) != "7" || s.Text(3) != "ab" || s.Text(2) != "" ||
+		s.RawText(2) != nil || s.Blob(2) != nil {
 		t.Errorf("texts %q, %q, %q", s.Text(4), s.Text(3), s.Text(2))
 	}
 }

@@ -75,7 +75,8 @@ func TestCancelWrite(t *testing.T) {
 	})
 	soon(t, "Write", start)
 	if !errors.Is(err, context.DeadlineExceeded) || c.InTx() || count(t, c) != 0 {
-		t.Errorf("Write: %v, in transaction %v, %d rows, want deadline, no, 0", err, c.InTx(), count(t, c))
+		t.Errorf("Write: %v, in transaction %v, %d rows, want deadline, no, 0",
+			err, c.InTx(), count(t, c))
 	}
 	ended, cancel := context.WithCancel(t.Context())
 	defer cancel()
@@ -179,7 +180,8 @@ func TestCancelBusyWait(t *testing.T) {
 		},
 	}
 	for name, call := range calls {
-		for _, d := range []time.Duration{time.Millisecond, 30 * time.Millisecond, 700 * time.Millisecond} {
+		for _, ms := range []time.Duration{1, 30, 700} { // one of each part of the schedule
+			d := ms * time.Millisecond
 			start := time.Now()
 			err := call(shortly(t, d))
 			soon(t, name, start)

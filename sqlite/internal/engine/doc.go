@@ -5,8 +5,8 @@
 // adds no policy: no retries, no caching, no error texts.
 //
 // What it assumes, and who checks it:
-//   - a DB and its Stmts are used by one goroutine at a time (opened with NOMUTEX); the caller keeps
-//     that, the race detector checks it in the tests of package sqlite;
+//   - a DB and its Stmts are used by one goroutine at a time (opened with NOMUTEX); the caller
+//     keeps that, the race detector checks it in the tests of package sqlite;
 //   - C memory is outside the Go heap, so views of it are never moved or freed by the collector;
 //   - a Go func value reached from C stays alive because the DB holds it, and the DB stays alive
 //     because every call that can reach it ends with runtime.KeepAlive.
