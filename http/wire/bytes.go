@@ -72,28 +72,24 @@ const (
 // valueEnd returns the index of the first byte at or behind i that may not
 // stand in a field value, or len(b).
 func valueEnd(b []byte, i int) int {
-	for {
-		for ; len(b)-i >= 16; i += 16 {
-			w := b[i : i+16 : i+16]
-			x := binary.LittleEndian.Uint64(w)
-			y := binary.LittleEndian.Uint64(w[8:])
-			if (controls(x)|controls(y))&highs != 0 {
-				break
-			}
-		}
-		if len(b)-i >= 8 {
-			m := controls(binary.LittleEndian.Uint64(b[i:])) & highs
+	for len(b)-i >= 16 {
+		w := b[i : i+16 : i+16]
+		m := controls(binary.LittleEndian.Uint64(w)) & highs
+		if m == 0 {
+			i += 8
+			m = controls(binary.LittleEndian.Uint64(w[8:])) & highs
 			if m == 0 {
 				i += 8
 				continue
 			}
-			i += bits.TrailingZeros64(m) >> 3
 		}
-		if i == len(b) || class[b[i]]&isValue == 0 {
+		i += bits.TrailingZeros64(m) >> 3
+		if class[b[i]]&isValue == 0 {
 			return i
 		}
 		i++
 	}
+	return span(b, i, isValue)
 }
 
 // controls sets the high bit of each byte of x that is below 0x20 or 0x7f; the
@@ -155,8 +151,8 @@ func trim(b []byte) []byte {
 	return b
 }
 
-// EqualFold reports whether b is lower in any case. lower is letters in lower
-// case and dashes.
+// EqualFold reports whether b, a part of a parsed message, is lower in any case.
+// lower is letters in lower case, digits and dashes.
 func EqualFold(b []byte, lower string) bool {
 	if len(b) != len(lower) {
 		return false

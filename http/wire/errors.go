@@ -17,7 +17,7 @@ const (
 	ErrVersionSyntax    // not HTTP/d.d
 	ErrVersion          // a major version other than 1
 	ErrConnect          // CONNECT: this is no proxy
-	ErrLineTooLong      // request line above Limits.LineBytes
+	ErrLineTooLong      // first line above Limits.LineBytes
 	ErrStatusLine       // not HTTP/1.x SP code [SP reason]
 	ErrFieldName        // empty, not a token, or not followed by its colon
 	ErrFieldValue       // a control byte in a value
@@ -57,7 +57,7 @@ var errorInfo = [...]struct {
 	ErrVersionSyntax:    {400, "malformed protocol version"},
 	ErrVersion:          {505, "unsupported protocol version"},
 	ErrConnect:          {501, "CONNECT is not supported"},
-	ErrLineTooLong:      {414, "request line too long"},
+	ErrLineTooLong:      {414, "request or status line too long"},
 	ErrStatusLine:       {502, "malformed status line"},
 	ErrFieldName:        {400, "invalid field name"},
 	ErrFieldValue:       {400, "invalid byte in a field value"},

@@ -42,9 +42,9 @@ func fieldLine(b []byte, i int, f *Field) (int, Error) {
 	}
 	start = i
 	i = valueEnd(b, i)
-	end, code := lineEnd(b, i, ErrFieldValue)
-	if code != ok {
-		return i, code
+	end := i + 2
+	if end > len(b) || b[i] != '\r' || b[i+1] != '\n' {
+		return lineEnd(b, i, ErrFieldValue)
 	}
 	for i > start && (b[i-1] == ' ' || b[i-1] == '\t') {
 		i--

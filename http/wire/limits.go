@@ -41,11 +41,16 @@ func orDefault(n, normal int) int {
 // defaultLimits is never written.
 var defaultLimits = Limits{}.WithDefaults()
 
-// limitsOf fills the zeros of l.
+// limitsOf is l, or the defaults, without zeros.
 func limitsOf(l *Limits) *Limits {
 	if l == nil {
 		return &defaultLimits
 	}
+	return l.filled()
+}
+
+// filled is l itself when it has no zeros.
+func (l *Limits) filled() *Limits {
 	if l.LineBytes > 0 && l.HeadBytes > 0 && l.Fields > 0 &&
 		l.TrailerBytes > 0 && l.ChunkExtBytes > 0 {
 		return l

@@ -149,9 +149,7 @@ func ValidHost(b []byte) bool {
 		}
 		i++
 	} else {
-		for i < len(b) && class[b[i]]&isHost != 0 {
-			i++
-		}
+		i = span(b, 0, isHost)
 		for i < len(b) && b[i] == '%' {
 			if i+2 >= len(b) || class[b[i+1]]&isHex == 0 || class[b[i+2]]&isHex == 0 {
 				return false
