@@ -70,17 +70,30 @@ func TestSmokeTwoWorkersShareOneCount(t *testing.T) {
 		}
 		return s
 	})
-	workers := make(map[string]bool)
-	n := 0
-	for ; len(workers) < 2 && n < 64; n++ {
+	workers, n := make(map[string]bool), 0
+	for ; len(workers) < 2 || n < 8; n++ {
+		if n == 64 {
+			t.Fatalf("vacuous: all clicks went to one worker: %v", workers)
+		}
 		workers[click(t, p, "up")] = true
-	}
-	if len(workers) < 2 {
-		t.Fatalf("vacuous: all clicks went to one worker: %v", workers)
+		for _, s := range streams {
+			nextCount(t, s, n+1)
+		}
 	}
 	click(t, p, "down")
 	for _, s := range streams {
-		awaitCount(t, s, n-1)
+		nextCount(t, s, n-1)
+	}
+}
+
+// nextCount wants the very next frame to show n, and its id behind it.
+func nextCount(t *testing.T, s *smoketest.Stream, n int) {
+	t.Helper()
+	if e, want := s.Next(t), fmt.Sprintf(`signals {"count":%d}`, n); e.Data != want {
+		t.Fatalf("on worker %s the next frame shows %q; want %q", s.Worker, e.Data, want)
+	}
+	if e := s.Next(t); e.ID == "" || e.Data != "" {
+		t.Fatalf("behind the frame came %+v; want its id", e)
 	}
 }
 

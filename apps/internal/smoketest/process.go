@@ -23,7 +23,7 @@ import (
 
 // Patience bounds every wait of a smoke: far above what a healthy run takes,
 // far below the timeout of go test.
-const Patience = 20 * time.Second
+const Patience = 15 * time.Second
 
 var banner = regexp.MustCompile(`listening on (http://[^ ]+)`)
 

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: MIT
+
+package main
+
+import (
+	"net/http"
+	"net/url"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"m0serve.dev/apps/internal/smoketest"
+)
+
+var sinceInPage = regexp.MustCompile(`/todos/stream\?since=(\d+)`)
+
+// TestSmokePageContinuesFromItsOwnState: what happens between the page and the
+// stream that it opens is not lost, and what the page shows does not come again.
+func TestSmokePageContinuesFromItsOwnState(t *testing.T) {
+	p := start(t, newDB(t), "M0_WORKERS=2")
+	openSince := func() *smoketest.Stream {
+		_, page, _ := send(t, "GET", p.URL+"/", nil)
+		m := sinceInPage.FindStringSubmatch(page)
+		if m == nil {
+			t.Fatalf("the page opens no stream with ?since=:\n%s", page)
+		}
+		return smoketest.Open(t, p.URL+"/todos/stream?since="+m[1], "")
+	}
+	withText := func(s *smoketest.Stream, text string) {
+		s.Until(t, "a list with "+text, func(e smoketest.Event) bool {
+			return strings.Contains(e.Data, text)
+		})
+		s.Next(t) // its id
+	}
+	_, page, _ := send(t, "GET", p.URL+"/", nil)
+	post(t, p, "first of all.")
+	empty := sinceInPage.FindStringSubmatch(page)
+	withText(smoketest.Open(t, p.URL+"/todos/stream?since="+empty[1], ""), "first of all.")
+
+	_, page, _ = send(t, "GET", p.URL+"/", nil)
+	between := sinceInPage.FindStringSubmatch(page)
+	post(t, p, "in between.")
+	withText(smoketest.Open(t, p.URL+"/todos/stream?since="+between[1], ""), "in between.")
+
+	current := openSince()
+	current.Next(t) // the signals that say it is live
+	current.Silent(t, 100*time.Millisecond)
+}
+
+// TestSmokeWorksWithoutTheClient: the form alone adds a todo.
+func TestSmokeWorksWithoutTheClient(t *testing.T) {
+	p := start(t, newDB(t))
+	resp, err := http.PostForm(p.URL+"/todos", url.Values{"draft": {"by form"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	if resp.Request.URL.Path != "/" || resp.StatusCode != 200 {
+		t.Errorf("POST of the form led to %s, %d; want back to the page", resp.Request.URL.Path,
+			resp.StatusCode)
+	}
+	if _, page, _ := send(t, "GET", p.URL+"/", nil); !strings.Contains(page, "by form") {
+		t.Error("the todo of the form is not on the page")
+	}
+}
+
+// TestSmokeRefusesWrongSettings: each ends the start with 78 and says why.
+func TestSmokeRefusesWrongSettings(t *testing.T) {
+	if testing.Short() {
+		t.Skip("a smoke: it runs the real binary")
+	}
+	for _, c := range []struct{ env, want string }{
+		{"M0_DATASTAR_JS=/no/such/file.js", "M0_DATASTAR_JS"},
+		{"M0_TODO_RENDER_PAUSE_MS=soon", "M0_TODO_RENDER_PAUSE_MS"},
+		{"M0_DB=/no/such/folder/todo.db", "/no/such/folder/todo.db"},
+		{"M0_PORT=http", "M0_PORT"},
+	} {
+		for _, workers := range []string{"M0_WORKERS=1", "M0_WORKERS=2"} {
+			p := smoketest.Launch(t, bin, c.env, workers)
+			if code := p.Wait(t); code != 78 || !strings.Contains(p.Log(), c.want) ||
+				strings.Contains(p.Log(), "listening") || strings.Contains(p.Log(), "goroutine ") {
+				t.Errorf("%s %s: exit %d\n%s\nwant 78, %q named, no banner, no trace", c.env,
+					workers, code, p.Log(), c.want)
+			}
+		}
+	}
+}
