@@ -4,6 +4,7 @@ package sse
 
 import (
 	"errors"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -93,26 +94,42 @@ func appendField(dst []byte, name, value string) []byte {
 	return append(dst, '\n')
 }
 
-func appendData(dst []byte, data string) []byte {
-	for {
-		line, rest, more := cutLine(data)
-		dst = appendField(dst, "data: ", line)
-		if !more {
+// appendData appends a line of data for each line of s. Each kind of line break
+// is searched for from behind the last one of its kind, so that no byte is
+// looked at twice for it, whatever s is made of.
+func appendData(dst []byte, s string) []byte {
+	if !utf8.ValidString(s) {
+		s = string(appendUTF8(nil, s))
+	}
+	dst = slices.Grow(dst, len(s)+len("data: \n\n"))
+	lf, cr := indexFrom(s, 0, '\n'), indexFrom(s, 0, '\r')
+	for start := 0; ; {
+		end := min(lf, cr)
+		dst = append(dst, "data: "...)
+		dst = append(dst, s[start:end]...)
+		dst = append(dst, '\n')
+		if end == len(s) {
 			return dst
 		}
-		data = rest
+		start = end + 1
+		if end == cr && lf == start && start < len(s) {
+			start++
+		}
+		if lf < start {
+			lf = indexFrom(s, start, '\n')
+		}
+		if cr < start {
+			cr = indexFrom(s, start, '\r')
+		}
 	}
 }
 
-// cutLine cuts at the first LF, CR or CRLF. One search for each of the two is
-// quicker than one for both.
-func cutLine(s string) (line, rest string, more bool) {
-	line, rest, more = strings.Cut(s, "\n")
-	cr := strings.IndexByte(line, '\r')
-	if cr < 0 || more && cr == len(line)-1 {
-		return strings.TrimSuffix(line, "\r"), rest, more
+// indexFrom is the first place of c from start on, or the end of s.
+func indexFrom(s string, start int, c byte) int {
+	if at := strings.IndexByte(s[start:], c); at >= 0 {
+		return start + at
 	}
-	return line[:cr], s[cr+1:], true
+	return len(s)
 }
 
 func appendUTF8(dst []byte, s string) []byte {

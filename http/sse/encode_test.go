@@ -149,7 +149,7 @@ func TestAppendRefusesWhatWouldEndALine(t *testing.T) {
 func TestRandomEventsRoundTrip(t *testing.T) {
 	count := 100_000
 	if testing.Short() {
-		count = 5_000
+		count = 1_000
 	}
 	rnd := rand.New(rand.NewPCG(1, 2))
 	h, p := &heard{}, &Parser{}
@@ -273,9 +273,11 @@ func TestParserBoundsAnEvent(t *testing.T) {
 // FuzzParser compares the parser, fed in two pieces, with the second one.
 func FuzzParser(f *testing.F) {
 	for _, s := range []string{
-		"\uFEFFdata:a\n\n", "\uFEFF\uFEFFdata:a\n\n", "data\n\ndata\ndata\n\n", "data:test\r\n\r\n",
-		"id: 1\ndata: x\n\nid\ndata:y\n\n", "id: 1\x00\ndata: x\n\n", "retry: 3000\nretry: x\nretry:\n\n",
-		"retry: 99999999999999999999\n\n", ":comment\ndata : no\ndata:  two\n\n", "event\ndata:a\r\rid:9\n",
+		"\uFEFFdata:a\n\n", "\uFEFF\uFEFFdata:a\n\n", "data\n\ndata\ndata\n\n",
+		"id: 1\ndata: x\n\nid\ndata:y\n\n", "id: 1\x00\ndata: x\n\n", "data:test\r\n\r\n",
+		"retry: 3000\nretry: x\nretry:\n\n",
+		"retry: 99999999999999999999\n\n",
+		":comment\ndata : no\ndata:  two\n\n", "event\ndata:a\r\rid:9\n",
 		"data:\xff\n\n", "event: e\xc3\ndata:a\n\n",
 	} {
 		for _, cut := range []uint{0, 5, 11, 12} {
@@ -288,4 +290,18 @@ func FuzzParser(f *testing.F) {
 		at := min(cut, uint(len(b)))
 		checkParsed(t, p, h, b[:at], b[at:])
 	})
+}
+
+// TestAppendIsLinear: line breaks of one kind alone are the worst case.
+func TestAppendIsLinear(t *testing.T) {
+	for _, c := range []string{"\r", "\n", "\r\n", "\xff"} {
+		data := strings.Repeat(c, 1<<20)
+		begun := time.Now()
+		if _, err := Append(nil, Event{Data: data}); err != nil {
+			t.Fatal(err)
+		}
+		if d := time.Since(begun); d > 2*time.Second {
+			t.Errorf("1 MiB of %q takes %v; want milliseconds", c, d)
+		}
+	}
 }

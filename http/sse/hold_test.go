@@ -89,11 +89,11 @@ func until(t *testing.T, r *bufio.Reader, mark string) string {
 	t.Helper()
 	var b strings.Builder
 	for !strings.HasSuffix(b.String(), mark) {
-		c, err := r.ReadByte()
+		piece, err := r.ReadBytes(mark[len(mark)-1])
+		b.Write(piece)
 		if err != nil {
 			t.Fatalf("read %q, then %v; want %q", b.String(), err, mark)
 		}
-		b.WriteByte(c)
 	}
 	return b.String()
 }

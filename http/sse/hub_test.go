@@ -7,6 +7,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"log/slog"
 	"net/http"
 	"strconv"
 	"strings"
@@ -24,6 +26,7 @@ func newHub(t *testing.T, cfg HubConfig) *Hub {
 		cfg.Bus = bus.Local()
 		t.Cleanup(cfg.Bus.Close)
 	}
+	cfg.Log = slog.New(slog.DiscardHandler)
 	h := NewHub(cfg)
 	h.Start()
 	return h
@@ -136,9 +139,7 @@ func TestHubUnknownIdGetsSnapshotOnceForAll(t *testing.T) {
 			_, r := dial(t, addr, "GET /?channel=c HTTP/1.1\r\nHost: a\r\n"+header+"\r\n")
 			readers = append(readers, r)
 		}
-		for h.Stats().Streams < len(readers) {
-			time.Sleep(time.Millisecond)
-		}
+		awaitStreams(t, h, len(readers))
 		settle(t, h, publish(t, h, "c", "during."))
 		close(release)
 		for _, r := range readers {
@@ -178,9 +179,7 @@ func TestHubSnapshotJoinedLateHasNoGap(t *testing.T) {
 	between := publish(t, h, "c", "between.")
 	settle(t, h, between)
 	_, second := dial(t, addr, "GET /?channel=c HTTP/1.1\r\nHost: a\r\nLast-Event-ID: 1\r\n\r\n")
-	for h.Stats().Streams < 2 {
-		time.Sleep(time.Millisecond)
-	}
+	awaitStreams(t, h, 2)
 	close(release)
 	for name, r := range map[string]*bufio.Reader{"first": first, "second": second} {
 		got := until(t, r, "between.\n\n")
@@ -264,15 +263,10 @@ func TestHubDrainTellsEachWhenToComeBackAndCuts(t *testing.T) {
 	})
 }
 
+// restOf reads to the end of the connection, however it ends.
 func restOf(r *bufio.Reader) string {
-	var b strings.Builder
-	for {
-		c, err := r.ReadByte()
-		if err != nil {
-			return b.String()
-		}
-		b.WriteByte(c)
-	}
+	b, _ := io.ReadAll(r)
+	return string(b)
 }
 
 func TestHubEvictsTheIdleJournal(t *testing.T) {
@@ -310,7 +304,7 @@ func twoWorkers(t *testing.T) (open func(index int) *Hub) {
 			t.Fatal(err)
 		}
 		t.Cleanup(b.Close)
-		return NewHub(HubConfig{Bus: b})
+		return NewHub(HubConfig{Bus: b, Log: slog.New(slog.DiscardHandler)})
 	}
 }
 
@@ -361,7 +355,8 @@ func TestHubBacklogReachesNoNewStreamAsHistory(t *testing.T) {
 	addr := serveLoop(t, hubHandler(t, back, HoldOptions{}))
 	fresh := join(t, addr, "", "")
 	next := publish(t, sibling, "c", "next.")
-	if got := until(t, fresh, fmt.Sprintf("id: %d\ndata: next.\n\n", next)); strings.Contains(got, "waited.") {
+	got := until(t, fresh, fmt.Sprintf("id: %d\ndata: next.\n\n", next))
+	if strings.Contains(got, "waited.") {
 		t.Errorf("a new stream got the backlog: %s", got)
 	}
 	back.mu.Lock()

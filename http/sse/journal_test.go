@@ -5,7 +5,6 @@ package sse
 import (
 	"fmt"
 	"math/rand/v2"
-	"net/http"
 	"strings"
 	"testing"
 )
@@ -120,29 +119,40 @@ func TestJournalAgainstModel(t *testing.T) {
 	}
 }
 
-// Example shows a journal behind a plain net/http handler.
-func ExampleJournal() {
-	journal := NewJournal(64, 0)
-	for id := uint64(1); id <= 3; id++ {
-		body, err := Append(nil, Event{ID: fmt.Sprint(id), Data: fmt.Sprint("event ", id)})
-		if err != nil {
-			panic(err)
-		}
-		journal.Insert(NewFrame(id, "news", "", body))
+// TestJournalAdoptsNoMoreThanTheSiblingKnows: frames of one's own that are older
+// prove nothing about what lies between.
+func TestJournalAdoptsNoMoreThanTheSiblingKnows(t *testing.T) {
+	j := NewJournal(8, 100)
+	j.Insert(frame(50, "c", "", "")) // from a backlog
+	j.adopt(80, frame(85, "c", "", ""))
+	if got, known := j.Since(60); known {
+		t.Errorf("Since(60) = %s, known; the sibling knows from 80 on", ids(got))
 	}
-	catchUp := func(header http.Header) {
-		missed := journal.CatchUp(header.Get("Last-Event-ID"), 3, func() {
-			fmt.Println("too old: send the whole state")
-		})
-		for _, f := range missed {
-			fmt.Printf("%s", f.Body())
+	if got, known := j.Since(80); ids(got) != "85" || !known {
+		t.Errorf("Since(80) = %s, %v; want 85, known", ids(got), known)
+	}
+}
+
+func TestJournalLateFrame(t *testing.T) {
+	j := NewJournal(4, 10)
+	for _, id := range []uint64{11, 13, 14} {
+		j.Insert(frame(id, "c", "", ""))
+	}
+	j.Insert(frame(12, "c", "", ""))
+	j.noteLate(12, 14)
+	for id, want := range []bool{10: true, 11: true, 12: true, 13: false, 14: false, 15: true} {
+		if id < 10 {
+			continue
+		}
+		if _, known := j.Since(uint64(id)); known != want {
+			t.Errorf("Since(%d) after 12 came behind 14: known %v; want %v", id, known, want)
 		}
 	}
-	catchUp(http.Header{"Last-Event-Id": {"2"}})
-	catchUp(http.Header{"Last-Event-Id": {"ancient"}})
-	// Output:
-	// id: 3
-	// data: event 3
-	//
-	// too old: send the whole state
+	for _, id := range []uint64{20, 21, 22, 23} {
+		j.Insert(frame(id, "c", "", ""))
+	}
+	j.Insert(frame(19, "c", "", ""))
+	if j.noteLate(22, 23); j.lateID != 22 {
+		t.Errorf("a late frame long gone still counts: from %d", j.lateID)
+	}
 }

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode/utf8"
 )
 
 // ErrTooLong ends the reading of a stream whose event is above the limit.
@@ -48,7 +49,7 @@ func (p *Parser) Feed(b []byte, emit func(Event)) error {
 				continue
 			}
 		}
-		end := bytes.IndexAny(b, "\r\n")
+		end := indexBreak(b)
 		if end < 0 {
 			p.line = append(p.line, b...)
 			return p.checkSize(len(b))
@@ -128,4 +129,19 @@ func (p *Parser) dispatch(emit func(Event)) {
 	p.name, p.data, p.size = "", p.data[:0], 0
 }
 
-func toUTF8(b []byte) string { return string(appendUTF8(nil, string(b))) }
+// indexBreak is the first CR or LF, or -1.
+func indexBreak(b []byte) int {
+	for i, c := range b {
+		if c == '\n' || c == '\r' {
+			return i
+		}
+	}
+	return -1
+}
+
+func toUTF8(b []byte) string {
+	if utf8.Valid(b) {
+		return string(b)
+	}
+	return string(appendUTF8(nil, string(b)))
+}

@@ -41,7 +41,10 @@ func TestSlotRedeliveryFilter(t *testing.T) {
 	for _, c := range []struct {
 		id   uint64
 		want bool
-	}{{4, false}, {5, false}, {6, true}, {6, false}, {9, true}, {7, false}, {0, true}, {0, true}, {10, true}} {
+	}{
+		{4, false}, {5, false}, {6, true}, {6, false}, {9, true}, {7, false}, {0, true}, {0, true},
+		{10, true},
+	} {
 		if got := s.Push(frame(c.id, "c", "", fmt.Sprint(c.id, " "))); got != c.want {
 			t.Errorf("Push(id %d) after id %d = %v; want %v", c.id, s.Last(), got, c.want)
 		}
