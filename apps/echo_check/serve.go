@@ -33,14 +33,7 @@ func run(args []string, log io.Writer) int {
 		fmt.Fprintln(log, "echo_check:", err)
 		return config.ExitConfig
 	}
-	address := net.JoinHostPort(settings.Host, strconv.Itoa(settings.Port))
-	ln, err := net.Listen("tcp", address)
-	if err != nil {
-		fmt.Fprintln(log, "echo_check:", err)
-		return 1
-	}
-	fmt.Fprintf(log, "listening on http://%s\n", ln.Addr())
-	if err := serve(ln, limits(*std)); err != nil {
+	if err := serve(settings, limits(*std), log); err != nil {
 		fmt.Fprintln(log, "echo_check:", err)
 		return 1
 	}
@@ -65,8 +58,12 @@ func limits(std bool) server.Config {
 	return cfg
 }
 
-func serve(ln net.Listener, cfg server.Config) error {
+func serve(settings config.App, cfg server.Config, log io.Writer) error {
 	s, err := server.New(cfg)
+	if err != nil {
+		return err
+	}
+	ln, err := net.Listen("tcp", net.JoinHostPort(settings.Host, strconv.Itoa(settings.Port)))
 	if err != nil {
 		return err
 	}
@@ -77,6 +74,7 @@ func serve(ln net.Listener, cfg server.Config) error {
 		<-stopped.Done()
 		drained <- s.Shutdown(context.Background())
 	}()
+	fmt.Fprintf(log, "listening on http://%s\n", ln.Addr())
 	if err := s.Serve(ln); !errors.Is(err, server.ErrClosed) {
 		return err
 	}

@@ -127,15 +127,15 @@ func TestCorpusHTTP1(t *testing.T) {
 		t.Skip("a smoke: real binary, real sockets")
 	}
 	var cases []*scenario
-	skipped := 0
+	var skipped []string
 	for _, c := range http1Corpus(t) {
 		if c.Needs == "" {
 			cases = append(cases, c)
 		} else {
-			skipped++
+			skipped = append(skipped, c.ID)
 		}
 	}
-	t.Logf("%d cases, %d skipped (they need /ws)", len(cases), skipped)
+	t.Logf("%d cases, %d skipped that need /ws: %v", len(cases), len(skipped), skipped)
 	if len(cases) < 280 {
 		t.Errorf("%d cases, want at least 280", len(cases))
 	}
