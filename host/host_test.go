@@ -190,6 +190,23 @@ func TestSettingsReachTheServer(t *testing.T) {
 	}
 }
 
+func TestSettingsBecomeTheServersConfig(t *testing.T) {
+	for name, value := range map[string]string{
+		"M0_THREADS": "2", "M0_BLOCKING_THREADS": "3", "M0_MAX_CONNS": "5",
+		"M0_MAX_HEAD": "2k", "M0_MAX_BODY": "0", "M0_DRAIN_S": "0.5",
+	} {
+		t.Setenv(name, value)
+	}
+	var got server.Config
+	_, _, exit := started(t, App{Handler: hello,
+		Config: func(_ *Context, cfg *server.Config) { got = *cfg }})
+	stop(t, exit)
+	if got.Loops != 2 || got.BlockingMax != 3 || got.MaxConns != 5 || got.MaxBody != -1 ||
+		got.Limits.HeadBytes != 2048 || got.DrainTimeout != 500*time.Millisecond {
+		t.Errorf("server.Config = %+v, want the settings in it", got)
+	}
+}
+
 func TestConfigAdjustsTheServer(t *testing.T) {
 	answered := make(chan int, 16)
 	url, _, exit := started(t, App{Handler: hello, Config: func(c *Context, s *server.Config) {

@@ -62,7 +62,7 @@ func openOne(t *testing.T, url string) (worker string, err error) {
 // fleet is what some worker says about all of them.
 func fleet(t *testing.T, p *smoketest.Process) (s stats) {
 	t.Helper()
-	smoketest.Until(t, "an answer of /stats", func() (ok bool) {
+	until(t, "an answer of /stats", func() (ok bool) {
 		s, ok = askFleet(p)
 		return ok
 	})
@@ -85,7 +85,7 @@ func askFleet(p *smoketest.Process) (s stats, ok bool) {
 // untilServes waits until another process than old is ready at the index.
 func untilServes(t *testing.T, p *smoketest.Process, index, old int) {
 	t.Helper()
-	smoketest.Until(t, fmt.Sprintf("worker %d to serve again", index), func() bool {
+	until(t, fmt.Sprintf("worker %d to serve again", index), func() bool {
 		s, ok := askFleet(p)
 		return ok && s.Fleet[index].State == "ready" && s.Fleet[index].PID != old
 	})
@@ -136,10 +136,10 @@ func TestStoppedWorkerGetsNoHandOffs(t *testing.T) {
 	stopped := p.Workers(t)[1]
 	signal(t, stopped, syscall.SIGSTOP)
 	defer signal(t, stopped, syscall.SIGCONT)
-	smoketest.Until(t, "worker 1 to be stopped", func() bool { return isStopped(t, stopped) })
+	until(t, "worker 1 to be stopped", func() bool { return isStopped(t, stopped) })
 	// Its heartbeat stays fresh for a while: what is handed over until then waits
 	// for it. From then on every connection stays with worker 0.
-	smoketest.Until(t, "a connection that is kept", func() bool {
+	until(t, "a connection that is kept", func() bool {
 		before := handoffs(fleet(t, p))
 		for range 4 {
 			conn, err := net.DialTimeout("tcp", strings.TrimPrefix(p.URL, "http://"), time.Second)

@@ -81,12 +81,12 @@ func TestStopUnderLoadCutsNoAnswer(t *testing.T) {
 			p := smoketest.Start(t, bin, "M0_WORKERS="+workers)
 			l := startLoad(p.URL+"/", 8)
 			defer l.end()
-			smoketest.Until(t, "500 answers", func() bool { return l.answers.Load() > 500 })
+			until(t, "500 answers", func() bool { return l.answers.Load() > 500 })
 			p.Signal(t, syscall.SIGTERM)
-			if code := p.Wait(t); code != 0 {
+			if code := exit(t, p); code != 0 {
 				t.Errorf("exit %d, want 0", code)
 			}
-			smoketest.Until(t, "refused connections", func() bool { return l.refused.Load() > 0 })
+			until(t, "refused connections", func() bool { return l.refused.Load() > 0 })
 			l.mu.Lock()
 			defer l.mu.Unlock()
 			for _, err := range l.cut {
@@ -113,7 +113,7 @@ func TestKilledWorkerLosesItsOwnConnectionsOnly(t *testing.T) {
 	kills := 0
 	for ; kills < 10; kills++ {
 		before := l.answers.Load()
-		smoketest.Until(t, "100 answers", func() bool { return l.answers.Load() > before+100 })
+		until(t, "100 answers", func() bool { return l.answers.Load() > before+100 })
 		old := p.Workers(t)[1]
 		signal(t, old, syscall.SIGKILL)
 		untilServes(t, p, 1, old)

@@ -18,11 +18,35 @@ import (
 	"m0serve.dev/apps/internal/smoketest"
 )
 
+// soon bounds the waits of this smoke: far above what a healthy service takes,
+// and low enough that a broken one is told from it before go test gives up and
+// leaves its processes behind.
+const soon = 8 * time.Second
+
+// until polls ok until it is true.
+func until(t *testing.T, what string, ok func() bool) {
+	t.Helper()
+	for deadline := time.Now().Add(soon); !ok(); time.Sleep(2 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("waited %v in vain for: %s", soon, what)
+		}
+	}
+}
+
+// exit waits for the end of the service and gives its exit status.
+func exit(t *testing.T, p *smoketest.Process) int {
+	t.Helper()
+	until(t, "the end of the service", func() bool {
+		return syscall.Kill(p.Cmd.Process.Pid, 0) == syscall.ESRCH
+	})
+	return p.Wait(t)
+}
+
 // nobodyLeft waits until no process of the service runs. One that has ended but
 // was not waited for yet, by whoever inherited it, does not run.
 func nobodyLeft(t *testing.T, p *smoketest.Process) {
 	t.Helper()
-	smoketest.Until(t, "the end of every process of the service", func() bool {
+	until(t, "the end of every process of the service", func() bool {
 		return len(running(t, p.Cmd.Process.Pid)) == 0
 	})
 }
@@ -64,7 +88,7 @@ func silent(t *testing.T, p *smoketest.Process, texts ...string) {
 func says(t *testing.T, p *smoketest.Process, texts ...string) {
 	t.Helper()
 	for _, text := range texts {
-		smoketest.Until(t, fmt.Sprintf("%q in the log", text), func() bool {
+		until(t, fmt.Sprintf("%q in the log", text), func() bool {
 			return strings.Contains(p.Log(), text)
 		})
 	}
@@ -79,7 +103,7 @@ func TestRefusals(t *testing.T) {
 	} {
 		p := smoketest.Launch(t, bin, setting)
 		name, _, _ := strings.Cut(setting, "=")
-		if code := p.Wait(t); code != 78 {
+		if code := exit(t, p); code != 78 {
 			t.Errorf("%s: exit %d, want 78", setting, code)
 		}
 		says(t, p, "host: ", name)
@@ -92,7 +116,7 @@ func TestPartsThatCannotBeBuilt(t *testing.T) {
 	for _, knob := range []string{"M0_HOSTCHECK_MAKE_RAISES", "M0_HOSTCHECK_PRODUCER_RAISES"} {
 		for _, workers := range []string{"1", "2"} {
 			p := smoketest.Launch(t, bin, "M0_WORKERS="+workers, knob+"=1")
-			if code := p.Wait(t); code != 78 {
+			if code := exit(t, p); code != 78 {
 				t.Errorf("%s at %s workers: exit %d, want 78", knob, workers, code)
 			}
 			nobodyLeft(t, p)
@@ -105,7 +129,7 @@ func TestPartsThatCannotBeBuilt(t *testing.T) {
 func TestCrashBeforeReadyIsNoEndlessLoop(t *testing.T) {
 	skipShort(t)
 	p := smoketest.Launch(t, bin, "M0_WORKERS=2", "M0_HOSTCHECK_MAKE_RAISES=crash")
-	if code := p.Wait(t); code != 1 {
+	if code := exit(t, p); code != 1 {
 		t.Errorf("exit %d, want 1", code)
 	}
 	nobodyLeft(t, p)
@@ -125,7 +149,7 @@ func TestKilledSupervisorFreesThePort(t *testing.T) {
 	began := time.Now()
 	p.Signal(t, syscall.SIGKILL)
 	nobodyLeft(t, p)
-	smoketest.Until(t, "the port to be free", func() bool {
+	until(t, "the port to be free", func() bool {
 		ln, err := net.Listen("tcp", strings.TrimPrefix(p.URL, "http://"))
 		if err != nil {
 			return false
@@ -145,7 +169,7 @@ func TestStepThatDoesNotEndIsLeftBehind(t *testing.T) {
 			p := smoketest.Start(t, bin, "M0_WORKERS="+workers, "M0_HOSTCHECK_STEP_MS=60000")
 			began := time.Now()
 			p.Signal(t, syscall.SIGTERM)
-			code := p.Wait(t)
+			code := exit(t, p)
 			took := time.Since(began)
 			if code != 0 || took < 5*time.Second || took > 8*time.Second {
 				t.Errorf("exit %d, %v after SIGTERM; want 0 after 5s", code, took)
@@ -163,7 +187,7 @@ func TestNobodyWaitsAtTheDoorDuringADrain(t *testing.T) {
 		p := smoketest.Start(t, bin, "M0_WORKERS="+workers, "M0_DRAIN_S=60",
 			"M0_HOSTCHECK_STEP_MS=60000")
 		p.Signal(t, syscall.SIGTERM)
-		smoketest.Until(t, "a refused connection", func() bool {
+		until(t, "a refused connection", func() bool {
 			conn, err := net.Dial("tcp", strings.TrimPrefix(p.URL, "http://"))
 			if err == nil {
 				conn.Close()
@@ -182,7 +206,7 @@ func TestLongPeriodLeavesAtOnce(t *testing.T) {
 		p := smoketest.Start(t, bin, "M0_WORKERS="+workers, "M0_HOSTCHECK_PERIOD_MS=60000")
 		began := time.Now()
 		p.Signal(t, syscall.SIGTERM)
-		if code := p.Wait(t); code != 0 {
+		if code := exit(t, p); code != 0 {
 			t.Errorf("exit %d at %s workers, want 0", code, workers)
 		}
 		if took := time.Since(began); took > 3*time.Second {
@@ -199,7 +223,7 @@ func TestDrainThatOutlastsItsBoundIsKilled(t *testing.T) {
 	signal(t, stopped, syscall.SIGSTOP)
 	began := time.Now()
 	p.Signal(t, syscall.SIGTERM)
-	code := p.Wait(t)
+	code := exit(t, p)
 	if took := time.Since(began); code != 1 || took < time.Second || took > 6*time.Second {
 		t.Errorf("exit %d, %v after SIGTERM; want 1 soon after the drain of 1s", code, took)
 	}
@@ -214,10 +238,28 @@ func TestSecondSignalEndsAtOnce(t *testing.T) {
 			"M0_DRAIN_S=60", "M0_HOSTCHECK_STEP_MS=60000")
 		p.Signal(t, syscall.SIGTERM)
 		p.Signal(t, syscall.SIGINT)
-		if code := p.Wait(t); code != 1 {
+		if code := exit(t, p); code != 1 {
 			t.Errorf("exit %d at %s workers after a second signal, want 1", code, workers)
 		}
 		nobodyLeft(t, p)
+	}
+}
+
+// TestSignalToTheGroupIsOneWish signals as timeout(1) does, and a terminal: the
+// service, and then everybody in its group.
+func TestSignalToTheGroupIsOneWish(t *testing.T) {
+	skipShort(t)
+	for _, workers := range []string{"1", "2"} {
+		p := smoketest.Start(t, bin, "M0_WORKERS="+workers)
+		s := smoketest.Open(t, p.URL+"/events", "")
+		p.Signal(t, syscall.SIGTERM)
+		signal(t, -p.Cmd.Process.Pid, syscall.SIGTERM)
+		if code := exit(t, p); code != 0 {
+			t.Errorf("exit %d at %s workers, want 0", code, workers)
+		}
+		if !s.Ended(t) {
+			t.Errorf("a held stream ended cleanly at %s workers, want it cut", workers)
+		}
 	}
 }
 
@@ -226,13 +268,13 @@ func TestKilledWorkerIsReplacedAtItsIndex(t *testing.T) {
 	p := smoketest.Start(t, bin, "M0_WORKERS=2")
 	before := p.Workers(t)
 	signal(t, before[1], syscall.SIGKILL)
-	smoketest.Until(t, "a new worker 1", func() bool {
+	until(t, "a new worker 1", func() bool {
 		now := p.Workers(t)
 		return now[1] != 0 && now[1] != before[1] && now[0] == before[0]
 	})
 	says(t, p, fmt.Sprintf("pid=%d index=1 signal=killed", before[1]))
 	p.Signal(t, syscall.SIGTERM)
-	if code := p.Wait(t); code != 0 {
+	if code := exit(t, p); code != 0 {
 		t.Errorf("exit %d, want 0", code)
 	}
 	if n := strings.Count(p.Log(), "listening"); n != 1 {

@@ -42,8 +42,8 @@ func TestEchoOfASignalIsNoSecondOne(t *testing.T) {
 			sig   os.Signal
 		}{
 			{0, syscall.SIGTERM}, {time.Millisecond, syscall.SIGTERM}, // timeout(1)
-			{echoWithin, syscall.SIGTERM},                             // somebody means it
-			{time.Millisecond, syscall.SIGINT},                        // and somebody else
+			{echoWithin, syscall.SIGTERM},      // somebody means it
+			{time.Millisecond, syscall.SIGINT}, // and somebody else
 		} {
 			time.Sleep(sig.after)
 			s.raw <- sig.sig
