@@ -111,7 +111,7 @@ func (l *Loop) feedReady() {
 		if c := h.c; c != nil && c.held == h && !c.pending() {
 			l.pull(c)
 		}
-		if i%32 == 31 && l.k.Now().Sub(start) > heldSliceTime {
+		if i%16 == 15 && l.k.Now().Sub(start) > heldSliceTime {
 			return
 		}
 	}

@@ -353,6 +353,7 @@ func TestShutdownCutsHeldStreamsBehindTheHooks(t *testing.T) {
 		})
 	}
 	s.OnDrain(func() {
+		time.Sleep(20 * time.Millisecond) // a hook may take its time
 		for _, f := range all {
 			f.put("retry: 1")
 		}

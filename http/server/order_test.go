@@ -147,11 +147,11 @@ func (o *orderClient) connection(stop *atomic.Bool) error {
 	}
 	defer conn.Close()
 	c := conn.(*net.TCPConn)
-	if err := c.SetDeadline(time.Now().Add(30 * time.Second)); err != nil {
-		return err
-	}
 	r := bufio.NewReader(c)
 	for !stop.Load() {
+		if err := c.SetDeadline(time.Now().Add(8 * time.Second)); err != nil {
+			return err
+		}
 		raw, want := o.batch()
 		leave := o.rng.IntN(60)
 		if leave == 0 { // RST, before or while the answers come
@@ -236,7 +236,8 @@ func testOrder(t *testing.T, native bool, loops int, takeovers uint64) {
 	const seed = 20261129
 	for i := range 16 {
 		wg.Go(func() {
-			o := orderClient{addr: addr, rng: rand.New(rand.NewPCG(seed, uint64(i))), name: i, checked: &checked}
+			o := orderClient{addr: addr, name: i, checked: &checked}
+			o.rng = rand.New(rand.NewPCG(seed, uint64(i)))
 			if err := o.run(&stop); err != nil {
 				t.Errorf("client %d of seed %d: %v", i, seed, err)
 				stop.Store(true)

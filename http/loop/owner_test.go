@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: MIT
+
+package loop
+
+import (
+	"net/netip"
+	"testing"
+	"time"
+)
+
+// TestCutWaitsForTheKernel: an RST drops what the kernel has not sent, so it is
+// held back until everything is, or the peer has had its time.
+func TestCutWaitsForTheKernel(t *testing.T) {
+	for _, slow := range []bool{false, true} {
+		k := newSimKernel(1)
+		k.idle = func() {}
+		g, err := newGroup(Config{Handler: &simRun{}, Kernel: k})
+		if err != nil {
+			t.Fatal(err)
+		}
+		l := g.loops[0]
+		fd := k.open("conn")
+		peer := &simPeer{window: 1000, fromServer: []byte("bytes the peer has not taken")}
+		k.fds[fd].peer = peer
+		l.open(fd, netip.AddrPort{}, false)
+		c := l.table[fd]
+		c.cut = true
+		l.hangUp(c)
+		for step := 0; step < 20; step++ {
+			l.now += wheelTick
+			l.wheel.advance(l.now, l.late)
+		}
+		if peer.closed {
+			t.Fatalf("reset with %d bytes left", len(peer.fromServer))
+		}
+		if slow {
+			l.now += g.cfg.LingerTimeout
+		} else {
+			peer.fromServer = nil
+			l.now += 2 * wheelTick
+		}
+		l.wheel.advance(l.now, l.late)
+		if !peer.closed || !peer.harmed {
+			t.Errorf("slow=%v: closed %v, by RST %v, want both", slow, peer.closed, peer.harmed)
+		}
+		l.release()
+	}
+}
+
+// TestTickIsNotMadeUpFor: a loop that comes late ticks once, on the old grid.
+func TestTickIsNotMadeUpFor(t *testing.T) {
+	k := newSimKernel(1)
+	ticks := 0
+	g, err := newGroup(Config{
+		Handler: &simRun{}, Kernel: k, Tick: func() { ticks++ }, TickEvery: 10 * time.Millisecond,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	l := g.loops[0]
+	turn := l.newTurn()
+	for _, step := range []struct {
+		now  time.Duration
+		want int
+	}{
+		{9, 0}, {10, 1}, {15, 1}, {98, 2}, {98, 2}, {99, 2}, {100, 3}, {101, 3}, {110, 4},
+	} {
+		l.now = step.now * time.Millisecond
+		l.tick(turn)
+		l.tick(turn)
+		if ticks != step.want {
+			t.Errorf("at %d ms: %d ticks, want %d", step.now, ticks, step.want)
+		}
+	}
+	l.release()
+}
+
+// TestBroadcastIsSliced: a wake of everybody takes several turns, and a slow
+// kernel ends a slice early, so that no turn keeps the others waiting.
+func TestBroadcastIsSliced(t *testing.T) {
+	for _, slow := range []bool{false, true} {
+		k := newSimKernel(1)
+		g, err := newGroup(Config{Handler: &simRun{}, Kernel: k})
+		if err != nil {
+			t.Fatal(err)
+		}
+		l := g.loops[0]
+		const streams = 1200
+		woken := 0
+		for range streams {
+			h := &heldConn{l: l}
+			h.src = sourceFunc(func() {
+				if woken++; slow {
+					k.now += 200 * time.Microsecond
+				}
+			})
+			h.c = &conn{held: h, state: stateHeld, events: evRead | evPeer}
+			h.Wake()
+		}
+		l.collect()
+		turns, before := 0, k.now
+		for ; l.ready.len() > 0; turns++ {
+			l.feedReady()
+			if took := k.now - before; took > 11*time.Millisecond {
+				t.Errorf("slow=%v: a turn of %v, want about 10 ms", slow, took)
+			}
+			before = k.now
+		}
+		least := streams / heldSliceMax
+		if slow {
+			least = 20
+		}
+		if woken != streams || turns < least {
+			t.Errorf("slow=%v: %d fed in %d turns, want %d in at least %d", slow, woken, turns, streams, least)
+		}
+		l.release()
+	}
+}
+
+// A sourceFunc has nothing to send and says so.
+type sourceFunc func()
+
+func (f sourceFunc) Next() []byte         { f(); return nil }
+func (f sourceFunc) Received([]byte) bool { return true }
+func (f sourceFunc) Closed(Reason)        {}
