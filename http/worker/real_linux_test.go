@@ -49,7 +49,7 @@ func TestMain(m *testing.M) {
 }
 
 // patience bounds every wait, far above what a healthy run takes.
-const patience = 20 * time.Second
+const patience = 10 * time.Second
 
 func beSupervisor() int {
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
@@ -85,6 +85,9 @@ func beWorker(in *Inherited, role string) int {
 		return 3
 	}
 	check(in.Ready())
+	if role == "orphans" && in.Index == 0 {
+		check(exec.Command("sh", "-c", "sleep 0.3 &").Run())
+	}
 	for <-stop; role == "stubborn"; {
 		<-stop // and deaf
 	}
@@ -142,6 +145,12 @@ type service struct {
 
 func startService(t *testing.T, role string, wrap ...string) *service {
 	t.Helper()
+	return startCloned(t, 0, role, wrap...)
+}
+
+// startCloned starts it in namespaces of its own.
+func startCloned(t *testing.T, namespaces uintptr, role string, wrap ...string) *service {
+	t.Helper()
 	self, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
@@ -153,7 +162,7 @@ func startService(t *testing.T, role string, wrap ...string) *service {
 	argv := append(wrap, self)
 	s := &service{cmd: exec.Command(argv[0], argv[1:]...), done: make(chan struct{})}
 	s.cmd.Env = append(os.Environ(), roleEnv+"="+role)
-	s.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	s.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Cloneflags: namespaces}
 	r, w, err := os.Pipe()
 	if err != nil {
 		t.Fatal(err)
@@ -230,7 +239,10 @@ func (s *service) wait(t *testing.T) int {
 }
 
 // workers are the living children of the supervisor, by /proc.
-func (s *service) workers() []int {
+func (s *service) workers() []int { return s.children(false) }
+
+// children are the living ones, or those that nobody has waited for.
+func (s *service) children(dead bool) []int {
 	stats, _ := filepath.Glob("/proc/[0-9]*/stat")
 	var pids []int
 	for _, path := range stats {
@@ -240,7 +252,7 @@ func (s *service) workers() []int {
 		}
 		pid, _, _ := strings.Cut(string(text), " ")
 		fields := strings.Fields(string(text[bytes.LastIndexByte(text, ')')+1:]))
-		if fields[1] == strconv.Itoa(s.cmd.Process.Pid) && fields[0] != "Z" {
+		if fields[1] == strconv.Itoa(s.cmd.Process.Pid) && (fields[0] == "Z") == dead {
 			n, _ := strconv.Atoi(pid)
 			pids = append(pids, n)
 		}
@@ -349,4 +361,20 @@ func TestStubbornWorkerIsKilledAfterItsDrain(t *testing.T) {
 		t.Errorf("exit %d, want 1", code)
 	}
 	s.says(t, "drain outlasted its bound")
+}
+
+func TestOrphansAreWaitedForAsProcessOne(t *testing.T) {
+	t.Parallel()
+	if os.Getuid() != 0 {
+		t.Skip("a process namespace takes root")
+	}
+	s := startCloned(t, syscall.CLONE_NEWPID, "orphans")
+	s.says(t, "all ready")
+	s.until(t, "an orphan beside the two workers", func() bool { return len(s.workers()) == 3 })
+	s.until(t, "the end of the orphan", func() bool {
+		return len(s.workers()) == 2 && len(s.children(true)) == 0
+	})
+	if n := strings.Count(s.text(), "worker: ended"); n != 0 {
+		t.Errorf("%d deaths of workers logged, want none", n)
+	}
 }
