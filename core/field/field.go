@@ -56,7 +56,7 @@ func find(doc []byte, i, depth int, path []string) (v Value, end int, code Code)
 		}
 		return v, end, code
 	case c != '{' && c != '[':
-		end, code = skipScalar(doc, i)
+		end, code = skip(doc, i, depth)
 		return v, end, code
 	case depth >= MaxDepth:
 		return v, i, TooDeep
@@ -69,14 +69,17 @@ func find(doc []byte, i, depth int, path []string) (v Value, end int, code Code)
 // findMember reads the object at i and follows path in it. A later member of
 // the same name replaces all of an earlier one.
 func findMember(doc []byte, i, depth int, path []string) (v Value, end int, code Code) {
+	ascii := isASCII(path[0])
 	i, empty := skipOpener(doc, i)
 	for more := !empty; more; {
 		var n name
 		if n, i, code = scanName(doc, i); code != 0 {
 			break
 		}
-		if n.is(path[0]) {
+		if n.is(path[0], ascii) {
 			v, i, code = find(doc, i, depth+1, path[1:])
+		} else if i < len(doc) && doc[i] == '"' { // only for speed
+			i, _, code = scanString(doc, i)
 		} else {
 			i, code = skip(doc, i, depth+1)
 		}

@@ -13,19 +13,14 @@ const (
 	highs     = 0x8080808080808080
 )
 
-// skipScalar skips the string, number or literal at i.
-func skipScalar(doc []byte, i int) (int, Code) {
-	switch c := doc[i]; {
-	case c == '"':
-		end, _, code := scanString(doc, i)
-		return end, code
-	case c == '-' || isDigit(c):
-		return skipNumber(doc, i)
-	case c == 't':
+// skipWord skips the literal at i.
+func skipWord(doc []byte, i int) (int, Code) {
+	switch doc[i] {
+	case 't':
 		return skipLiteral(doc, i, "true")
-	case c == 'f':
+	case 'f':
 		return skipLiteral(doc, i, "false")
-	case c == 'n':
+	case 'n':
 		return skipLiteral(doc, i, "null")
 	}
 	return i, BadValue
@@ -76,39 +71,33 @@ func skipDigits(doc []byte, i int) int {
 
 func isDigit(c byte) bool { return c-'0' <= 9 }
 
-// scanString reads the string whose opening quote is at i. plain tells that it
-// is ASCII without escapes.
-func scanString(doc []byte, i int) (end int, plain bool, code Code) {
-	var seen uint64 // the top bits of all bytes, for plain
-	escaped := false
+// scanString reads the string whose opening quote is at i.
+func scanString(doc []byte, i int) (end int, escaped bool, code Code) {
 	for i++; ; {
 		for i+wordBytes <= len(doc) {
-			w := binary.LittleEndian.Uint64(doc[i:])
-			hit := stringStops(w)
-			if hit == 0 {
-				seen |= w
-				i += wordBytes
-				continue
+			hit := stringStops(binary.LittleEndian.Uint64(doc[i:]))
+			if hit != 0 {
+				if i += bits.TrailingZeros64(hit) / 8; doc[i] == '"' {
+					return i + 1, escaped, 0 // only for speed
+				}
+				break
 			}
-			seen |= w & (hit&-hit - 1) // of the bytes before the hit
-			i += bits.TrailingZeros64(hit) / 8
-			break
+			i += wordBytes
 		}
 		for i < len(doc) && doc[i] != '"' && doc[i] != '\\' && doc[i] >= ' ' {
-			seen |= uint64(doc[i])
 			i++
 		}
 		switch {
 		case i == len(doc):
-			return i, false, BadEnd
+			return i, escaped, BadEnd
 		case doc[i] == '"':
-			return i + 1, !escaped && seen&highs == 0, 0
+			return i + 1, escaped, 0
 		case doc[i] != '\\':
-			return i, false, BadString
+			return i, escaped, BadString
 		}
 		escaped = true
 		if i, code = skipEscape(doc, i); code != 0 {
-			return i, false, code
+			return i, escaped, code
 		}
 	}
 }

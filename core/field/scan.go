@@ -24,8 +24,12 @@ func skip(doc []byte, i, depth int) (int, Code) {
 		if i = skipSpace(doc, i); i == len(doc) {
 			return i, BadEnd
 		}
-		if c := doc[i]; c != '{' && c != '[' {
-			i, code = skipScalar(doc, i)
+		if c := doc[i]; c == '"' {
+			i, _, code = scanString(doc, i)
+		} else if isDigit(c) || c == '-' {
+			i, code = skipNumber(doc, i)
+		} else if c != '{' && c != '[' {
+			i, code = skipWord(doc, i)
 		} else if depth+open >= MaxDepth {
 			return i, TooDeep
 		} else if open == levelsPerFrame {
@@ -35,9 +39,8 @@ func skip(doc []byte, i, depth int) (int, Code) {
 		} else {
 			i = next
 			open++
-			objects <<= 1
+			objects = objects<<1 | uint64(c>>5&1) // set in a brace only
 			if c == '{' {
-				objects |= 1
 				i, code = skipName(doc, i)
 			}
 			if code != 0 {
@@ -45,21 +48,40 @@ func skip(doc []byte, i, depth int) (int, Code) {
 			}
 			continue
 		}
-		for more := false; !more; { // a value ended, and with it perhaps others
-			if code != 0 || open == 0 {
-				return i, code
-			}
-			if objects&1 != 0 {
-				i, more, code = skipMember(doc, i)
-			} else {
-				i, more, code = skipComma(doc, i, ']')
-			}
-			if !more {
-				open--
-				objects >>= 1
-			}
+		if code == 0 && open > 0 {
+			i, open, objects, code = skipClosers(doc, i, open, objects)
+		}
+		if code != 0 || open == 0 {
+			return i, code
 		}
 	}
+}
+
+// skipClosers goes from the end of a value to the next one, over the ends of
+// the levels that end with it. It returns the levels that are still open.
+func skipClosers(doc []byte, i, open int, objects uint64) (int, int, uint64, Code) {
+	for open > 0 {
+		if i = skipSpace(doc, i); i == len(doc) {
+			return i, open, objects, BadEnd
+		}
+		if doc[i] == ',' {
+			code := Code(0)
+			if i++; objects&1 != 0 {
+				i, code = skipName(doc, i)
+			}
+			return i, open, objects, code
+		}
+		if objects&1 != 0 && doc[i] != '}' {
+			return i, open, objects, BadObject
+		}
+		if objects&1 == 0 && doc[i] != ']' {
+			return i, open, objects, BadArray
+		}
+		i++
+		open--
+		objects >>= 1
+	}
+	return i, open, objects, 0
 }
 
 // skipSpace skips white space.
@@ -98,25 +120,22 @@ func skipComma(doc []byte, i int, closer byte) (next int, more bool, code Code) 
 	return i, false, BadArray
 }
 
-// skipMember goes from the end of a member's value to the next one's, or behind
-// the brace.
-func skipMember(doc []byte, i int) (next int, more bool, code Code) {
-	if i, more, code = skipComma(doc, i, '}'); more {
-		i, code = skipName(doc, i)
-	}
-	return i, more && code == 0, code
-}
-
 // skipName skips a member's name and the colon.
 func skipName(doc []byte, i int) (int, Code) {
+	if i < len(doc) && doc[i] == '"' { // only for speed
+		end, _, code := scanString(doc, i)
+		if code == 0 && end < len(doc) && doc[end] == ':' {
+			return end + 1, 0
+		}
+	}
 	_, i, code := scanName(doc, i)
 	return i, code
 }
 
 // A name is a member's name as it stands in the document, without quotes.
 type name struct {
-	text  []byte
-	plain bool // ASCII without escapes: text is the name itself
+	text    []byte
+	escaped bool
 }
 
 // scanName reads a member's name, with white space around, and the colon.
@@ -127,11 +146,11 @@ func scanName(doc []byte, i int) (n name, next int, code Code) {
 	if doc[i] != '"' {
 		return n, i, BadObject
 	}
-	end, plain, code := scanString(doc, i)
+	end, escaped, code := scanString(doc, i)
 	if code != 0 {
 		return n, end, code
 	}
-	n = name{doc[i+1 : end-1], plain}
+	n = name{doc[i+1 : end-1], escaped}
 	if end = skipSpace(doc, end); end == len(doc) {
 		return n, end, BadEnd
 	}

@@ -8,6 +8,34 @@ import (
 	"unicode/utf8"
 )
 
+// is compares the name with a key, character by character where bytes do not
+// decide: a name that is not UTF-8 reads as if U+FFFD stood there.
+func (n name) is(key string, keyIsASCII bool) bool {
+	if keyIsASCII && !n.escaped {
+		return string(n.text) == key
+	}
+	var r [utf8.UTFMax]byte
+	for text := n.text; len(text) > 0; {
+		char, size := nextRune(text)
+		text = text[size:]
+		want := r[:utf8.EncodeRune(r[:], char)]
+		if len(key) < len(want) || key[:len(want)] != string(want) {
+			return false
+		}
+		key = key[len(want):]
+	}
+	return key == ""
+}
+
+func isASCII(s string) bool {
+	for i := range len(s) {
+		if s[i] >= utf8.RuneSelf {
+			return false
+		}
+	}
+	return true
+}
+
 const escapedRune = len(`\u0000`)
 
 // appendText appends what a string's text in a document stands for. The text

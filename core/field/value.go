@@ -161,24 +161,6 @@ func (v Value) Bool() (bool, error) {
 	return v.raw[0] == 't', nil
 }
 
-// is compares the name with a key, character by character.
-func (n name) is(key string) bool {
-	if n.plain {
-		return string(n.text) == key
-	}
-	var r [utf8.UTFMax]byte
-	for text := n.text; len(text) > 0; {
-		char, size := nextRune(text)
-		text = text[size:]
-		want := r[:utf8.EncodeRune(r[:], char)]
-		if len(key) < len(want) || key[:len(want)] != string(want) {
-			return false
-		}
-		key = key[len(want):]
-	}
-	return key == ""
-}
-
 // isPlain tells whether a string's text in the document is the string itself.
 func isPlain(text []byte) bool {
 	return bytes.IndexByte(text, '\\') < 0 && utf8.Valid(text)
