@@ -24,7 +24,8 @@ func (a *app) page(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	var html bytes.Buffer
-	if err := renderPage(&html, pageView{Script: a.client.Tag, List: l, Since: max(last, 1)}); err != nil {
+	view := pageView{Script: a.client.Tag, List: l, Since: max(last, 1)}
+	if err := renderPage(&html, view); err != nil {
 		a.answer(w, r, err)
 		return
 	}

@@ -24,7 +24,7 @@ type App struct {
 	Port            int           // M0_PORT: 0 asks the kernel for a free one
 	Workers         int           // M0_WORKERS: processes that serve
 	Threads         int           // M0_THREADS: loops in each worker
-	BlockingThreads int           // M0_BLOCKING_THREADS: handlers off the loop; 0: the server's own bound
+	BlockingThreads int           // M0_BLOCKING_THREADS: handlers off the loop; 0: the default
 	AcceptShare     bool          // M0_ACCEPT_SHARE: hand accepted connections to idler workers
 	Drain           time.Duration // M0_DRAIN_S: bound on a graceful shutdown
 	MaxBody         int64         // M0_MAX_BODY: bytes of a request body

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
 
+//go:build unix
+
 // Package browser drives a real Chromium for the tests of pages. It skips the
 // test, saying why, where no browser or no Datastar client can be had.
 package browser

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
 
+//go:build unix
+
 // Package smoketest runs the real binary of an application over real sockets:
 // it builds it, starts it on a free port of the loopback, reads its log, sends
 // it real signals and leaves no process behind.
