@@ -95,6 +95,9 @@ func (x *Exchange) Flush() error {
 	if x.hold != nil || x.hijacked {
 		return ErrStarted
 	}
+	if x.over != nil {
+		return x.over.flush(x)
+	}
 	x.detach()
 	if err := x.await(); err != nil {
 		return err
@@ -112,12 +115,12 @@ func (x *Exchange) Flush() error {
 }
 
 // Inform sends an interim response (RFC 9110 section 15.2) with fields made of
-// whole lines. HTTP/1.0 peers do not get it.
+// whole lines. HTTP/1.0 peers, and those of OverHTTP, do not get it.
 func (x *Exchange) Inform(status int, fields []byte) error {
 	if x.started || status < 100 || status > 199 || status == 101 {
 		return ErrStarted
 	}
-	if x.req.Minor == 0 {
+	if x.req.Minor == 0 || x.over != nil {
 		return nil
 	}
 	x.detach()

@@ -52,11 +52,12 @@ const (
 // more bytes than that start a stream.
 type Exchange struct {
 	l     *Loop
-	c     *conn  // compared off the loop, never used
-	turn  *Turn  // holds the input of a request served on the loop
-	word  uint64 // of the guard, while on the loop; 0 off it
-	route uint16 // as guessed
-	tick  bool   // not a request but Config.Tick
+	c     *conn     // compared off the loop, never used
+	turn  *Turn     // holds the input of a request served on the loop
+	word  uint64    // of the guard, while on the loop; 0 off it
+	route uint16    // as guessed
+	tick  bool      // not a request but Config.Tick
+	over  *overHTTP // stands for the loop; nil on one
 
 	req    wire.Request
 	parser wire.RequestParser
@@ -94,7 +95,7 @@ type Exchange struct {
 	writeBy  time.Time     // SetWriteDeadline
 	ctx      atomic.Pointer[requestContext]
 	gone     atomic.Bool // the connection is closed
-	over     atomic.Bool // nobody waits for the answer
+	unheard  atomic.Bool // nobody waits for the answer
 	sending  bool        // the owner's: flight is being written
 	given    hijackedConn
 }
@@ -113,8 +114,8 @@ func (x *Exchange) reset(l *Loop, c *conn, t *Turn) {
 	if x.ctx.Load() != nil {
 		x.ctx.Store(nil)
 	}
-	if x.over.Load() {
-		x.over.Store(false)
+	if x.unheard.Load() {
+		x.unheard.Store(false)
 		x.gone.Store(false)
 	}
 	if x.replies != nil {
@@ -143,11 +144,17 @@ func (x *Exchange) Peer() netip.AddrPort { return x.peer }
 // Body is the whole body when it was read ahead (whole), and what of it has
 // not been given out by Read.
 func (x *Exchange) Body() (body []byte, whole bool) {
+	if x.over != nil {
+		return nil, !x.req.HasBody()
+	}
 	return x.body[x.bodyAt:], x.pipe == nil
 }
 
 // Read reads the body; it blocks when the body is streamed.
 func (x *Exchange) Read(p []byte) (int, error) {
+	if x.over != nil {
+		return x.over.read(p)
+	}
 	if x.pipe != nil {
 		return x.pipe.read(p)
 	}
@@ -179,12 +186,15 @@ func (x *Exchange) SetWriteDeadline(t time.Time) { x.writeBy = t }
 
 // Context is cancelled when the peer is gone and when the handler returns.
 func (x *Exchange) Context() context.Context {
+	if x.over != nil {
+		return x.over.context()
+	}
 	if ctx := x.ctx.Load(); ctx != nil {
 		return ctx
 	}
 	ctx := &requestContext{x: x, lookUp: x.l.g.cfg.ContextValue}
 	x.ctx.Store(ctx)
-	if x.over.Load() {
+	if x.unheard.Load() {
 		ctx.cancel()
 	}
 	return ctx
@@ -199,7 +209,7 @@ func (x *Exchange) peerGone() {
 
 // cancel is called by the owner when the peer has ended its side.
 func (x *Exchange) cancel() {
-	x.over.Store(true) // before the look: Context stores before it looks
+	x.unheard.Store(true) // before the look: Context stores before it looks
 	if ctx := x.ctx.Load(); ctx != nil {
 		ctx.cancel()
 	}

@@ -6,6 +6,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"m0serve.dev/http/internal/sys"
 	"m0serve.dev/http/wire"
 )
 
@@ -67,7 +68,7 @@ func (x *Exchange) HoldConn(src Source) (held Held, chunked bool, err error) {
 		x.status = 200
 	}
 	switch {
-	case x.started, x.hold != nil, x.hijacked, x.aborted, x.gone.Load(),
+	case x.over != nil, x.started, x.hold != nil, x.hijacked, x.aborted, x.gone.Load(),
 		x.isHead(), x.status != 101 && !bodyAllowed(x.status), x.length >= 0,
 		x.pipe != nil && !x.pipe.isWhole():
 		return nil, false, ErrNotHoldable
@@ -175,6 +176,10 @@ func (l *Loop) heldEvent(t *Turn, c *conn, bits uint32) {
 	n, err := l.read(c, t.in)
 	switch {
 	case err == errWait && bits&(evPeer|evGone) == 0:
+		return
+	case err == sys.ETIMEDOUT:
+		l.drops.write++
+		l.close(c, ClosedByTimeout)
 		return
 	case err != nil, n == 0:
 		l.close(c, ClosedByPeer)

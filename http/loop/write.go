@@ -54,8 +54,9 @@ func (l *Loop) write(c *conn, data []byte) (n int) {
 			return n
 		default:
 			why := ClosedByPeer
-			if err == sys.ETIMEDOUT {
+			if err == sys.ETIMEDOUT { // the kernel's limit, see Kernel.Hold
 				why = ClosedByTimeout
+				l.drops.write++
 			}
 			l.close(c, why)
 			return n

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
 
+//go:build linux
+
 package server_test
 
 import (
@@ -120,22 +122,6 @@ func TestAdopt(t *testing.T) {
 	}
 	if len(closed) != 0 {
 		t.Error("Closed was called for a connection that was given away")
-	}
-}
-
-func TestFallbackServesTheSameHandler(t *testing.T) {
-	s, addr := start(t, server.Config{NetHTTP: true, HTTP: http.HandlerFunc(echoStd)})
-	res, err := http.Get("http://" + addr + "/status/201")
-	if err != nil {
-		t.Fatal(err)
-	}
-	_ = res.Body.Close()
-	if res.StatusCode != 201 || s.Stats().Requests != 1 {
-		t.Errorf("status = %d, Requests = %d, want 201, 1", res.StatusCode, s.Stats().Requests)
-	}
-	http.DefaultClient.CloseIdleConnections()
-	if err := s.Shutdown(t.Context()); err != nil {
-		t.Errorf("Shutdown = %v", err)
 	}
 }
 

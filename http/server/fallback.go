@@ -9,6 +9,8 @@ import (
 	"net/http"
 	"sync/atomic"
 	"time"
+
+	"m0serve.dev/http/loop"
 )
 
 // A fallback is the backend made of net/http. It has no tick on a loop, no
@@ -25,8 +27,14 @@ var errNotHere = errors.New("server: this needs a loop, and there is none here")
 
 func newFallback(s *Server) (*fallback, error) {
 	c := &s.cfg
-	if c.HTTP == nil || c.Accepted != nil || c.Tick != nil {
+	if c.Accepted != nil || c.Tick != nil {
 		return nil, errNotHere
+	}
+	handler := c.HTTP
+	if handler == nil {
+		handler = loop.OverHTTP(c.Handler, c.MaxBody)
+	} else if limit := bodyLimit(c.MaxBody); limit > 0 {
+		handler = http.MaxBytesHandler(handler, limit)
 	}
 	f := &fallback{}
 	ctx, stop := context.WithCancel(context.Background())
@@ -34,14 +42,7 @@ func newFallback(s *Server) (*fallback, error) {
 	f.std = http.Server{
 		Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			f.reqs.Add(1)
-			limit := c.MaxBody
-			if limit == 0 {
-				limit = 32 << 20
-			}
-			if limit > 0 {
-				r.Body = http.MaxBytesReader(w, r.Body, limit)
-			}
-			c.HTTP.ServeHTTP(w, r)
+			handler.ServeHTTP(w, r)
 		}),
 		ReadHeaderTimeout: timeoutOr(c.HeadTimeout, 10*time.Second),
 		IdleTimeout:       timeoutOr(c.IdleTimeout, 75*time.Second),
@@ -50,6 +51,14 @@ func newFallback(s *Server) (*fallback, error) {
 		ConnState:         f.connState,
 	}
 	return f, nil
+}
+
+// bodyLimit is the default of the engine.
+func bodyLimit(n int64) int64 {
+	if n == 0 {
+		return 32 << 20
+	}
+	return n
 }
 
 func timeoutOr(d, normal time.Duration) time.Duration {
