@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
 
+//go:build unix
+
 package host
 
 import (
@@ -337,7 +339,8 @@ func TestTakenPortIsAFailure(t *testing.T) {
 	_, port, _ := strings.Cut(strings.TrimPrefix(url, "http://"), ":")
 	t.Setenv("M0_PORT", port)
 	var out bytes.Buffer
-	if code := run(App{Handler: hello}, &out); code != 1 || !strings.Contains(out.String(), "M0_PORT") {
+	code := run(App{Handler: hello}, &out)
+	if code != 1 || !strings.Contains(out.String(), "M0_PORT") {
 		t.Errorf("exit %d, printed %q; want 1 and the names of the settings", code, &out)
 	}
 	stop(t, exit)

@@ -220,7 +220,8 @@ func TestRefusalIsCountedAndReported(t *testing.T) {
 	if err := out.Publish("\x01slot", "", id, nil); !errors.Is(err, bus.ErrReserved) {
 		t.Errorf("Publish on a reserved channel = %v, want ErrReserved", err)
 	}
-	if err := out.Publish("big", "", id, make([]byte, bus.MaxBody+1)); !errors.Is(err, bus.ErrTooLarge) {
+	big := make([]byte, bus.MaxBody+1)
+	if err := out.Publish("big", "", id, big); !errors.Is(err, bus.ErrTooLarge) {
 		t.Errorf("Publish of too large a body = %v, want ErrTooLarge", err)
 	}
 	if out.Refused() != 2 || out.LastID() != 0 {

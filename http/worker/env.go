@@ -20,7 +20,7 @@ const (
 	EnvAppPage  = "M0_APP_PAGE_FD" // absent when the application has none
 	EnvBus      = "M0_BUS_FDS"     // one write end per worker
 	EnvBusRead  = "M0_BUS_READ_FD" // the worker's own channel
-	EnvAccept   = "M0_ACCEPT_FDS"  // one per worker: write ends, and the own read end; absent: bare race
+	EnvAccept   = "M0_ACCEPT_FDS"  // one per worker: write ends, and the own read end; or absent
 	EnvLife     = "M0_LIFE_FD"
 )
 
