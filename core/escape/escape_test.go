@@ -67,15 +67,19 @@ func check(t *testing.T, s string) {
 }
 
 var samples = []string{
-	"", "a", "plain", "exactly8", "nine char", "a longer plain text of more than 32 bytes, no escapes",
+	"", "a", "plain", "exactly8", "nine char",
+	"a longer plain text of more than 32 bytes, no escapes",
 	`"`, `\`, "\x00", "\x1f", "\x7f", "\b\f\n\r\t", `quote " in the middle of it`,
 	"<script>alert(1)</script>", "a&b", "</", "\u2028", "\u2029", "x\u2028y\u2029z", "\u2027\u202a",
-	"日本語のテキスト、長めの文", "ελληνικά και русский", "mixed日本ascii語", "😀 emoji 🎉🎉",
-	"é", "ééé", "éééé", "ééééé", "\u0800", "\ud7ff", "\ue000", "\uffff", "\ufffd", "\U0010ffff",
+	"日本語のテキスト、長めの文", "ελληνικά και русский", "mixed日本ascii語",
+	"😀 emoji 🎉🎉",
+	"é", "ééé", "éééé", "ééééé", "\u0800",
+	"\ud7ff", "\ue000", "\uffff", "\ufffd", "\U0010ffff",
 	"\x80", "\xff", "\xc0\x80", "\xc1\xbf\xc1\xbf\xc1\xbf\xc1\xbf", "\xe0\x80\x80\xe0\x80\x80..",
 	"\xed\xa0\x80\xed\xa0\x80..", "\xed\xbf\xbf", "\xf4\x90\x80\x80", "\xf5\x80\x80\x80",
 	"\xe3\x81", "\xe3\x81\xe3\x81\x82", "日本\xe3", "é\xc3", "abcdefg\xc3", "abcdefg\xe3\x81",
-	"\xe3\x81\x82\xe3\x81\xc2", "\xc3\xa9\xc3\xa9\xc3\xa9\xc3\x29", "tail \\", strings.Repeat("\x01", 100),
+	"\xe3\x81\x82\xe3\x81\xc2", "\xc3\xa9\xc3\xa9\xc3\xa9\xc3\x29", "tail \\",
+	strings.Repeat("\x01", 100),
 	strings.Repeat(`<a href="x">`, 30), `\\u2028`, `\u2028`,
 }
 
@@ -100,7 +104,8 @@ func TestEveryByteAtEveryPlace(t *testing.T) {
 func TestRandomText(t *testing.T) {
 	const seed = 1
 	rnd := rand.New(rand.NewPCG(seed, 0))
-	alphabet := []string{"a", "b", "cd", `"`, `\`, "\n", "<", "é", "日", "😀", "\u2028", "\xff", "\xe3"}
+	alphabet := []string{"a", "b", "cd", `"`, `\`, "\n", "<", "é", "日", "😀",
+		"\u2028", "\xff", "\xe3"}
 	for range 5_000 {
 		var b strings.Builder
 		for range rnd.IntN(40) {

@@ -12,7 +12,8 @@ import (
 	"testing"
 )
 
-var sample = strings.ReplaceAll(` { "s" : "text" , "e": "", "n":null,"i":-42,"f":1.5e3,"t":true,"b":false,
+var sample = strings.ReplaceAll(` { "s" : "text" , "e": "", "n":null,"i":-42,"f":1.5e3,
+	"t":true,"b":false,
 	"esc":"a\"b\\c\/\b\f\n\r\t\u00e9\ud83d\ude00", "bad":"\ud83d \udc00x", "raw":"\xff",
 	"o":{"k":[10,{"deep":"x"},[]],"":7}, "dup":1, "dup":"two", "\u0064up2":3, "é":4,
 	"big":9223372036854775808, "huge":1e400, "int":1.0, "o2":{"k":1}, "o2":{"j":2} } `,
@@ -22,7 +23,8 @@ func TestKinds(t *testing.T) {
 	doc := []byte(sample)
 	for key, want := range map[string]Kind{
 		"s": String, "e": String, "n": Null, "i": Number, "f": Number, "t": Bool, "b": Bool,
-		"o": Object, "none": Absent, "S": Absent, "k": Absent, "": Absent, "dup2": Number, "é": Number,
+		"o": Object, "none": Absent, "S": Absent, "k": Absent, "": Absent,
+		"dup2": Number, "é": Number,
 	} {
 		v, err := Get(doc, key)
 		if err != nil || v.Kind() != want || v.Exists() != (want != Absent) {
@@ -59,7 +61,8 @@ func TestStr(t *testing.T) {
 			t.Errorf("Get(%q).Str() = %q, %v, want %q, %v", c.key, got, err, c.want, c.err)
 		}
 		if got, err := v.AppendStr([]byte("p:")); string(got) != "p:"+c.want || err != c.err {
-			t.Errorf("Get(%q).AppendStr(p:) = %q, %v, want p:%s, %v", c.key, got, err, c.want, c.err)
+			t.Errorf("Get(%q).AppendStr(p:) = %q, %v, want p:%s, %v",
+				c.key, got, err, c.want, c.err)
 		}
 	}
 }
@@ -286,7 +289,8 @@ func TestAgainstEncodingJSON(t *testing.T) {
 		}
 	}
 	for _, n := range []string{
-		"9223372036854775807", "9223372036854775808", "-9223372036854775808", "-9223372036854775809",
+		"9223372036854775807", "9223372036854775808",
+		"-9223372036854775808", "-9223372036854775809",
 		"18446744073709551616", "92233720368547758070", "922337203685477580700", "-0", "0", "1e2",
 	} {
 		checkAgainstStd(t, []byte(`{"k":`+n+`}`), "k")
