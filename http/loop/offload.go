@@ -103,7 +103,11 @@ func (l *Loop) launch(t *Turn, c *conn, x *Exchange) bool {
 func (g *Group) runOffLoop(x *Exchange) {
 	for ; x != nil; x = g.gate.leave() {
 		x.began = x.l.k.Now()
-		x.call()
+		if x.gone.Load() {
+			x.aborted = true // nobody waits for the answer any more
+		} else {
+			x.call()
+		}
 		x.completeOffLoop()
 	}
 }

@@ -123,3 +123,40 @@ type sourceFunc func()
 func (f sourceFunc) Next() []byte         { f(); return nil }
 func (f sourceFunc) Received([]byte) bool { return true }
 func (f sourceFunc) Closed(Reason)        {}
+
+// TestHeldStreamHasToMove: a peer that takes a byte now and then is kept, one
+// that takes nothing for the limit is given up.
+func TestHeldStreamHasToMove(t *testing.T) {
+	k := newSimKernel(1)
+	k.faults = 1 << 30
+	g, err := newGroup(Config{Handler: &simRun{}, Kernel: k, WriteTimeout: time.Second, MinRate: 1 << 20})
+	if err != nil {
+		t.Fatal(err)
+	}
+	l := g.loops[0]
+	fd := k.open("conn")
+	peer := &simPeer{window: 1}
+	k.fds[fd].peer = peer
+	l.open(fd, netip.AddrPort{}, false)
+	c := l.table[fd]
+	src := &simSource{frames: [][]byte{make([]byte, 100)}}
+	h := &heldConn{l: l, c: c, src: src}
+	src.held, c.held, c.state = h, h, stateHeld
+	l.setRead(c, 0)
+	l.pull(c)
+	for step := range 50 {
+		l.now += 900 * time.Millisecond
+		l.wheel.advance(l.now, l.late)
+		if src.closed != 0 {
+			t.Fatalf("given up at step %d although the peer takes bytes", step)
+		}
+		peer.fromServer = nil
+		l.event(nil, c, evWrite)
+	}
+	l.now += 1100 * time.Millisecond
+	l.wheel.advance(l.now, l.late)
+	if src.closed != 1 || !peer.closed || l.drops.write != 1 {
+		t.Errorf("closed %d times, counted %d, want 1 and 1", src.closed, l.drops.write)
+	}
+	l.release()
+}
