@@ -130,7 +130,8 @@ func TestRules(t *testing.T) {
 }
 
 func TestReadmeFromItsFolder(t *testing.T) {
-	for i, command := range []string{"go run ./apps", "go run ./x", "go test ./http/...", "go test ./..."} {
+	commands := []string{"go run ./apps", "go run ./x", "go test ./http/...", "go test ./..."}
+	for i, command := range commands {
 		t.Run(fmt.Sprint(i), func(t *testing.T) {
 			files := good()
 			files["apps/x/x.go"] = "package x\n"

@@ -85,14 +85,16 @@ type lines struct {
 func (l *lines) read(r io.Reader) {
 	in := bufio.NewReaderSize(r, lineBytesMax)
 	for {
-		line, err := in.ReadSlice('\n')
+		slice, err := in.ReadSlice('\n')
+		line := string(slice)
 		for errors.Is(err, bufio.ErrBufferFull) {
 			_, err = in.ReadSlice('\n')
 		}
-		if len(line) > 0 && l.onLine != nil {
-			l.onLine(strings.TrimSuffix(string(line), "\n"))
-		} else {
-			l.text.Write(line)
+		switch {
+		case l.onLine == nil:
+			l.text.WriteString(line)
+		case line != "":
+			l.onLine(strings.TrimSuffix(line, "\n"))
 		}
 		if err != nil {
 			return

@@ -165,8 +165,10 @@ func TestExportedDoc(t *testing.T) {
 			ruletest.Want(t, byName(t, "exported-doc"), tree, fmt.Sprintf("http/x/x.go:%d ", line))
 		})
 	}
-	good := "// F is.\nfunc F() {}\n\n// A T is.\ntype T int\n\nfunc (t T) String() string { return \"\" }\n" +
-		"\ntype u int\n\nfunc (u) M() {}\n\n// The limits.\nconst (\n\tC = 1\n)\n\nconst (\n\tD = 1 // why\n)\n"
+	good := "// F is.\nfunc F() {}\n\n// A T is.\ntype T int\n\n" +
+		"func (t T) String() string { return \"\" }\n" +
+		"\ntype u int\n\nfunc (u) M() {}\n\n// The limits.\nconst (\n\tC = 1\n)\n\n" +
+		"const (\n\tD = 1 // why\n)\n"
 	tree := ruletest.Fixture(t, map[string]string{
 		"http/x/x.go": head + good, "http/x/x_test.go": head + "func F() {}\n",
 	})

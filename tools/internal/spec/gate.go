@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -18,11 +19,8 @@ import (
 	"m0serve.dev/tools/internal/proc"
 )
 
-// Time a gate may take. The clock of the run starts when the build is done.
-const (
-	buildTime = 5 * time.Minute
-	gateTime  = 20 * time.Second
-)
+// buildTime bounds the build of a gate; the clock of its run starts afterwards.
+const buildTime = 5 * time.Minute
 
 // Verdict is what came of one sabotage. Everything but Killed is a miss.
 type Verdict string
@@ -52,6 +50,9 @@ type Runner struct {
 	Top string // of the repository
 	Tmp string // folder for overlays, the caller's
 
+	// GateTime bounds the run of a gate after its build; zero: 20 seconds.
+	GateTime time.Duration
+
 	mu    sync.Mutex
 	green map[string]func() error // module and gate → its one run
 }
@@ -64,6 +65,9 @@ func (r *Runner) Run(ctx context.Context, s *Sabotage) Outcome {
 }
 
 func (r *Runner) run(ctx context.Context, s *Sabotage) (Verdict, string) {
+	if s.Bad != nil {
+		return Broken, s.Bad.Error()
+	}
 	overlay, err := r.overlay(s)
 	switch {
 	case errors.Is(err, ErrStale):
@@ -88,6 +92,13 @@ func (r *Runner) run(ctx context.Context, s *Sabotage) (Verdict, string) {
 	return Killed, ""
 }
 
+func (r *Runner) gateTime() time.Duration {
+	if r.GateTime == 0 {
+		return 20 * time.Second
+	}
+	return r.GateTime
+}
+
 // overlay writes the changed file and the description that makes the go command
 // read it instead of the one in the tree, which is never touched.
 func (r *Runner) overlay(s *Sabotage) (string, error) {
@@ -101,7 +112,7 @@ func (r *Runner) overlay(s *Sabotage) (string, error) {
 		return "", err
 	}
 	base := filepath.Join(r.Tmp, s.Module+"-"+s.ID)
-	instead := base + filepath.Ext(file)
+	instead := filepath.Join(r.Tmp, overlayName(s))
 	if err := os.WriteFile(instead, []byte(changed), 0o666); err != nil {
 		return "", err
 	}
@@ -166,7 +177,7 @@ func (r *Runner) gate(ctx context.Context, s *Sabotage, overlay string) gateRun 
 	defer cancel(nil)
 	clock := time.AfterFunc(buildTime, func() { cancel(proc.ErrTimeout) })
 	defer clock.Stop()
-	g.started = func() { clock.Reset(gateTime) }
+	g.started = func() { clock.Reset(r.gateTime()) }
 	_, err = proc.Run(ctx, proc.Cmd{
 		Dir:    filepath.Join(r.Top, filepath.FromSlash(s.Module)),
 		Env:    append(env, "GOFLAGS="+strings.TrimSpace(flags)),
@@ -198,8 +209,15 @@ func (g *gateReader) line(line string) {
 	}
 }
 
+// overlayName is the name of the changed file. It keeps the extension, and no two
+// sabotages share it.
+func overlayName(s *Sabotage) string {
+	return strings.ReplaceAll(s.Module, "/", "-") + "-" + s.ID + path.Ext(s.File)
+}
+
 // compileError matches a compiler's message about the changed file, which a build
-// inside of a test prints too.
+// inside of a test prints too. The go command names either of the two files.
 func compileError(s *Sabotage) *regexp.Regexp {
-	return regexp.MustCompile(`(?m)(^|[\s/])` + regexp.QuoteMeta(filepath.Base(s.File)) + `:\d+:\d+: `)
+	return regexp.MustCompile(`(?m)(^|[\s/])(` + regexp.QuoteMeta(path.Base(s.File)) + `|` +
+		regexp.QuoteMeta(overlayName(s)) + `):\d+:\d+: `)
 }

@@ -107,8 +107,8 @@ func sabotageRule(t *tree.Tree) []rule.Finding {
 	for _, m := range t.Modules {
 		rows, _ := LoadRows(t, m.Dir)
 		sabotages, err := LoadSabotages(t.Top, m.Dir)
-		for _, e := range unjoin(err) {
-			found = append(found, findingOf(e))
+		if err != nil {
+			found = append(found, findingOf(err))
 		}
 		byID := map[string]*Sabotage{}
 		for _, s := range sabotages {
@@ -119,9 +119,8 @@ func sabotageRule(t *tree.Tree) []rule.Finding {
 			for _, id := range row.Sabotages {
 				if byID[id] == nil {
 					found = append(found, rowFinding(m.Dir, row, fmt.Sprintf(
-						"row %s: there is no readable %s/%s.txt", row.ID, sabotageDir, id), ""))
-				}
-				if byID[id] == nil || byID[id].Row == row.ID {
+						"row %s: there is no %s/%s.txt", row.ID, sabotageDir, id), ""))
+				} else if byID[id].Row == row.ID {
 					named[id] = row
 				}
 			}
@@ -136,6 +135,9 @@ func sabotageRule(t *tree.Tree) []rule.Finding {
 }
 
 func checkSabotage(t *tree.Tree, s *Sabotage, named map[string]Row) string {
+	if s.Bad != nil {
+		return s.Bad.Error()
+	}
 	row, ok := named[s.ID]
 	if !ok {
 		return fmt.Sprintf("row %s in %s/SPEC.md does not name this sabotage", s.Row, s.Module)
@@ -198,14 +200,4 @@ func rowFinding(module string, row Row, what, cure string) rule.Finding {
 func findingOf(err error) rule.Finding {
 	file, what, _ := strings.Cut(err.Error(), ": ")
 	return rule.Finding{File: file, What: what}
-}
-
-func unjoin(err error) []error {
-	if err == nil {
-		return nil
-	}
-	if list, ok := err.(interface{ Unwrap() []error }); ok {
-		return list.Unwrap()
-	}
-	return []error{err}
 }

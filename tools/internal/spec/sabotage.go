@@ -27,14 +27,14 @@ type Sabotage struct {
 	Want   string // text that the failing gate must print
 	Old    string // whole lines that File must hold exactly once
 	New    string // what stands in their place
+	Bad    error  // why the file cannot be read as one; then only ID to Path are set
 }
 
 // ErrStale reports that the old text of a sabotage does not occur exactly once.
 var ErrStale = errors.New("stale")
 
 // LoadSabotages reads the sabotages of the module in folder module below top,
-// sorted by id. A file that cannot be read as one is an error that names it; the
-// others are returned all the same.
+// sorted by id. One that cannot be understood is in the list too, with Bad set.
 func LoadSabotages(top, module string) ([]*Sabotage, error) {
 	dir := path.Join(module, sabotageDir)
 	names, err := filepath.Glob(filepath.Join(top, filepath.FromSlash(dir), "*.txt"))
@@ -43,7 +43,6 @@ func LoadSabotages(top, module string) ([]*Sabotage, error) {
 	}
 	sort.Strings(names)
 	var all []*Sabotage
-	var bad []error
 	for _, name := range names {
 		base := filepath.Base(name)
 		text, err := os.ReadFile(name)
@@ -52,29 +51,28 @@ func LoadSabotages(top, module string) ([]*Sabotage, error) {
 		}
 		s, err := parseSabotage(string(text))
 		if err != nil {
-			bad = append(bad, fmt.Errorf("%s/%s: %w", dir, base, err))
-			continue
+			s = &Sabotage{Bad: err}
 		}
 		s.ID, s.Module, s.Path = strings.TrimSuffix(base, ".txt"), module, path.Join(dir, base)
 		all = append(all, s)
 	}
-	return all, errors.Join(bad...)
+	return all, nil
 }
 
 // parseSabotage reads the head (name: value lines) and the two texts.
 func parseSabotage(text string) (*Sabotage, error) {
-	head, rest, ok := strings.Cut(text, "-- old --\n")
+	if !strings.HasSuffix(text, "\n") {
+		text += "\n"
+	}
+	head, rest, ok := strings.Cut(text, "\n-- old --\n")
 	if !ok {
 		return nil, errors.New("no line \"-- old --\"")
 	}
-	if !strings.HasSuffix(rest, "\n") {
-		rest += "\n"
-	}
-	old, new, ok := strings.Cut(rest, "-- new --\n")
+	old, new, ok := strings.Cut("\n"+rest, "\n-- new --\n")
 	if !ok {
-		return nil, errors.New("no line \"-- new --\"")
+		return nil, errors.New("no line \"-- new --\": the old text is whole lines")
 	}
-	s := &Sabotage{Old: old, New: new}
+	s := &Sabotage{Old: strings.TrimPrefix(old+"\n", "\n"), New: new}
 	fields := map[string]*string{"row": &s.Row, "file": &s.File, "gate": &s.Gate, "want": &s.Want}
 	for _, line := range strings.Split(strings.TrimSpace(head), "\n") {
 		name, value, _ := strings.Cut(line, ":")
@@ -89,7 +87,7 @@ func parseSabotage(text string) (*Sabotage, error) {
 			return nil, fmt.Errorf("%s is missing", name)
 		}
 	}
-	if old == "" || old == new {
+	if s.Old == "" || s.Old == s.New {
 		return nil, errors.New("the old text is empty or the same as the new one")
 	}
 	return s, nil
