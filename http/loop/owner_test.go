@@ -111,7 +111,8 @@ func TestBroadcastIsSliced(t *testing.T) {
 			least = 20
 		}
 		if woken != streams || turns < least {
-			t.Errorf("slow=%v: %d fed in %d turns, want %d in at least %d", slow, woken, turns, streams, least)
+			t.Errorf("slow=%v: %d fed in %d turns, want %d in at least %d",
+				slow, woken, turns, streams, least)
 		}
 		l.release()
 	}
@@ -129,7 +130,9 @@ func (f sourceFunc) Closed(Reason)        {}
 func TestHeldStreamHasToMove(t *testing.T) {
 	k := newSimKernel(1)
 	k.faults = 1 << 30
-	g, err := newGroup(Config{Handler: &simRun{}, Kernel: k, WriteTimeout: time.Second, MinRate: 1 << 20})
+	g, err := newGroup(Config{
+		Handler: &simRun{}, Kernel: k, WriteTimeout: time.Second, MinRate: 1 << 20,
+	})
 	if err != nil {
 		t.Fatal(err)
 	}

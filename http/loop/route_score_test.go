@@ -89,7 +89,9 @@ func TestRouteOf(t *testing.T) {
 		}
 	}
 	seen := map[uint16]string{}
-	for _, p := range []string{"GET /", "POST /", "GET /users", "GET /users/1", "GET /slow", "GET /users/1/x"} {
+	for _, p := range []string{
+		"GET /", "POST /", "GET /users", "GET /users/1", "GET /slow", "GET /users/1/x",
+	} {
 		method, path, _ := strings.Cut(p, " ")
 		i := routeOf([]byte(method), []byte(path))
 		if other, twice := seen[i]; twice {

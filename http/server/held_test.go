@@ -124,7 +124,8 @@ func startHold(t testing.TB, cfg server.Config, delay time.Duration) *holdServer
 }
 
 // open opens a stream of HTTP/1.minor and reads its head.
-func (s *holdServer) open(t testing.TB, minor int) (net.Conn, *bufio.Reader, *frames, *http.Response) {
+func (s *holdServer) open(t testing.TB, minor int) (
+	net.Conn, *bufio.Reader, *frames, *http.Response) {
 	t.Helper()
 	c, r := dial(t, s.addr)
 	send(t, c, fmt.Sprintf("GET / HTTP/1.%d\r\nHost: a\r\n\r\n", minor))

@@ -31,7 +31,8 @@ func TestSlowPeersMeetAbsoluteDeadlines(t *testing.T) {
 		{"silent", "", "", ""},
 		{"head", "GET / HTTP/1.1\r\nHost: a\r\nX: ", "a", "408"},
 		{"body", "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 1000\r\n\r\n", "b", "408"},
-		{"chunked", "POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n", "1\r\na\r\n", "200"},
+		{"chunked", "POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n",
+			"1\r\na\r\n", "200"},
 		{"long body", "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 1000000\r\n\r\n", "c", "200"},
 		{"idle", "GET / HTTP/1.1\r\nHost: a\r\n\r\n", "", "200"},
 	} {
@@ -216,7 +217,8 @@ func TestOutOfDescriptors(t *testing.T) {
 	_ = syscall.Getrusage(syscall.RUSAGE_SELF, &before)
 	time.Sleep(100 * time.Millisecond) // the time over which the CPU is measured
 	_ = syscall.Getrusage(syscall.RUSAGE_SELF, &after)
-	busy := time.Duration(after.Utime.Nano() - before.Utime.Nano() + after.Stime.Nano() - before.Stime.Nano())
+	busy := time.Duration(after.Utime.Nano() - before.Utime.Nano() +
+		after.Stime.Nano() - before.Stime.Nano())
 	if busy > 60*time.Millisecond {
 		t.Errorf("%v of CPU in 100 ms with a full table, want an idle loop", busy)
 	}

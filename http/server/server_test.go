@@ -95,9 +95,10 @@ func TestNativeHello(t *testing.T) {
 }
 
 func TestStdHello(t *testing.T) {
-	_, addr := start(t, server.Config{HTTP: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		fmt.Fprintf(w, "%s %s %s", r.Method, r.URL.Path, r.URL.RawQuery)
-	})})
+	_, addr := start(t, server.Config{HTTP: http.HandlerFunc(
+		func(w http.ResponseWriter, r *http.Request) {
+			fmt.Fprintf(w, "%s %s %s", r.Method, r.URL.Path, r.URL.RawQuery)
+		})})
 	res, err := http.Get("http://" + addr + "/a/b?c=d")
 	if err != nil {
 		t.Fatal(err)

@@ -41,6 +41,55 @@ func TestBlockingMix(t *testing.T) {
 	}
 }
 
+// A mixClient is one of many that share a count of requests.
+type mixClient struct {
+	addr  string
+	own   bool // slow requests have routes of their own
+	name  int
+	total int64
+	sent  *atomic.Int64
+	slow  *atomic.Int64 // in flight
+}
+
+func (m *mixClient) run() error {
+	c, err := net.Dial("tcp", m.addr)
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	r := bufio.NewReader(c)
+	for n := m.sent.Add(1); n <= m.total; n = m.sent.Add(1) {
+		path, how := "/quick", ""
+		if n%1000 == 0 {
+			how = "spin"
+		} else if n%100 == 50 {
+			how = "sleep"
+		}
+		if how != "" {
+			m.slow.Add(1)
+			if m.own {
+				path = "/" + how
+			}
+		}
+		id := fmt.Sprintf("%d-%d", m.name, n)
+		if _, err := fmt.Fprintf(c, "GET %s?n=%s&how=%s HTTP/1.1\r\nHost: a\r\n\r\n",
+			path, id, how); err != nil {
+			return err
+		}
+		res, err := http.ReadResponse(r, nil)
+		if err != nil {
+			return err
+		}
+		if body, err := io.ReadAll(res.Body); err != nil || string(body) != id {
+			return fmt.Errorf("answer = %q, %v, want %q", body, err, id)
+		}
+		if how != "" {
+			m.slow.Add(-1)
+		}
+	}
+	return nil
+}
+
 func testBlockingMix(t *testing.T, own bool) {
 	total := int64(100_000)
 	if testing.Short() {
@@ -48,79 +97,48 @@ func testBlockingMix(t *testing.T, own bool) {
 	}
 	s, addr := stdServer(t, mixed)
 	base := runtime.NumGoroutine()
-	var sent, sleeping atomic.Int64
-	var most, blocked int64
+	var sent, slow atomic.Int64
 	var wg sync.WaitGroup
 	const clients = 64
 	for i := range clients {
 		wg.Go(func() {
-			c, err := net.Dial("tcp", addr)
-			if err != nil {
+			m := mixClient{addr: addr, own: own, name: i, total: total, sent: &sent, slow: &slow}
+			if err := m.run(); err != nil {
 				t.Error(err)
-				return
-			}
-			defer c.Close()
-			r := bufio.NewReader(c)
-			for n := sent.Add(1); n <= total; n = sent.Add(1) {
-				path, how := "/quick", ""
-				if n%1000 == 0 {
-					how = "spin"
-				} else if n%100 == 50 {
-					how = "sleep"
-				}
-				if own && how != "" {
-					path = "/" + how
-				}
-				if how != "" {
-					sleeping.Add(1)
-				}
-				id := fmt.Sprintf("%d-%d", i, n)
-				_, err := fmt.Fprintf(c, "GET %s?n=%s&how=%s HTTP/1.1\r\nHost: a\r\n\r\n", path, id, how)
-				if err != nil {
-					t.Error(err)
-					return
-				}
-				res, err := http.ReadResponse(r, nil)
-				if err != nil {
-					t.Error(err)
-					return
-				}
-				body, err := io.ReadAll(res.Body)
-				if err != nil || string(body) != id {
-					t.Errorf("answer = %q, %v, want %q", body, err, id)
-					return
-				}
-				if how != "" {
-					sleeping.Add(-1)
-				}
 			}
 		})
 	}
 	done := make(chan struct{})
 	go func() { wg.Wait(); close(done) }()
-	for tick := time.NewTicker(5 * time.Millisecond); ; {
-		select {
-		case <-tick.C:
-			if n := int64(runtime.NumGoroutine()); n > most {
-				most, blocked = n, sleeping.Load()
-			}
-			continue
-		case <-done:
-		}
-		break
-	}
+	most, blocked := mostGoroutines(done, &slow)
 	st := s.Stats()
 	t.Logf("%d takeovers, %d handed over, at most %d goroutines above %d with %d slow requests",
-		st.Takeovers, st.Pooled, most-int64(base+clients), base+clients, blocked)
+		st.Takeovers, st.Pooled, most-base-clients, base+clients, blocked)
 	if st.Takeovers == 0 {
 		t.Error("no takeover: the test proves nothing")
 	}
 	// A starved machine makes quick handlers late as well, so the bound that always
 	// holds is one goroutine for each request in flight.
-	if limit := int64(base + 2*clients + 8); most > limit {
+	if limit := base + 2*clients + 8; most > limit {
 		t.Errorf("%d goroutines, want at most %d", most, limit)
 	}
 	eventually(t, "goroutines are gone", func() bool { return runtime.NumGoroutine() <= base+8 })
+}
+
+// mostGoroutines samples until done, and says how many slow requests there were
+// at the most.
+func mostGoroutines(done <-chan struct{}, slow *atomic.Int64) (most int, blocked int64) {
+	for tick := time.NewTicker(5 * time.Millisecond); ; {
+		select {
+		case <-tick.C:
+			if n := runtime.NumGoroutine(); n > most {
+				most, blocked = n, slow.Load()
+			}
+		case <-done:
+			tick.Stop()
+			return most, blocked
+		}
+	}
 }
 
 // TestRouteScore: a route that is late three times is handed over, and comes
@@ -142,7 +160,8 @@ func TestRouteScore(t *testing.T) {
 	}
 	ask(10)
 	if st := s.Stats(); st.Takeovers < 3 || st.Takeovers > 5 || st.Pooled < 5 {
-		t.Errorf("10 slow requests: %d takeovers, %d handed over, want about 3 and 7", st.Takeovers, st.Pooled)
+		t.Errorf("10 slow requests: %d takeovers, %d handed over, want about 3 and 7",
+			st.Takeovers, st.Pooled)
 	}
 	slow.Store(false)
 	back := func() bool {
