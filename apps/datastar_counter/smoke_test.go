@@ -18,7 +18,7 @@ import (
 
 var bin string
 
-func TestMain(m *testing.M) { smoketest.Main(m, &bin) }
+func TestMain(m *testing.M) { smoketest.Main(m, &bin, main) }
 
 func start(t *testing.T, env ...string) *smoketest.Process {
 	t.Helper()

@@ -23,7 +23,7 @@ import (
 
 var bin string
 
-func TestMain(m *testing.M) { smoketest.Main(m, &bin) }
+func TestMain(m *testing.M) { smoketest.Main(m, &bin, main) }
 
 // start runs the application over a database of its own.
 func start(t *testing.T, db string, env ...string) *smoketest.Process {

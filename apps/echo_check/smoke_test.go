@@ -18,12 +18,7 @@ import (
 
 var bin string
 
-func TestMain(m *testing.M) {
-	if len(os.Args) == 0 {
-		main() // never, but it links the program: its changes undo cached results
-	}
-	smoketest.Main(m, &bin)
-}
+func TestMain(m *testing.M) { smoketest.Main(m, &bin, main) }
 
 // eachMode runs test against the server in both its ways to serve.
 func eachMode(t *testing.T, test func(t *testing.T, k *checker)) {

@@ -13,7 +13,7 @@ import (
 
 var bin string
 
-func TestMain(m *testing.M) { smoketest.Main(m, &bin) }
+func TestMain(m *testing.M) { smoketest.Main(m, &bin, main) }
 
 // skipShort leaves out what runs the real binary.
 func skipShort(t *testing.T) {

@@ -104,7 +104,7 @@ func (b *Bus) receive(deliver func(Frame)) {
 		default:
 			b.order.flush()
 			b.count()
-			if !errors.Is(err, os.ErrClosed) {
+			if !b.closed.Load() {
 				b.log.Error("bus: reception ended", "channel", b.index, "cause", err)
 			}
 			return

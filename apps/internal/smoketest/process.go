@@ -30,8 +30,13 @@ const Patience = 15 * time.Second
 var banner = regexp.MustCompile(`listening on (http://[^ ]+)`)
 
 // Main builds the package in the current folder and runs the tests; *bin is
-// the binary's path while they run. It is the body of a TestMain.
-func Main(m *testing.M, bin *string) {
+// the binary's path while they run. It is the body of a TestMain. program is
+// the package's main: it is not called, but links the program into the test, so
+// that a change anywhere in it undoes cached results.
+func Main(m *testing.M, bin *string, program func()) {
+	if program == nil {
+		panic("smoketest: Main without the program's main")
+	}
 	os.Exit(run(m, bin))
 }
 
