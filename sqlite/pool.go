@@ -71,25 +71,6 @@ type Pool struct {
 	count   counters
 }
 
-// counters are what Stats reports of connections that are not at work.
-type counters struct {
-	waits, waitNs            atomic.Int64
-	repaired, replaced       atomic.Int64
-	retries, lockWaits       atomic.Int64
-	cacheHits, cacheMisses   atomic.Int64
-	refusedFull, refusedWait atomic.Int64
-}
-
-// lane is a bounded set of equal connections. A slot is held by whoever uses one; the connection
-// used last is used first, because its cache is warm.
-type lane struct {
-	slots chan struct{}
-	o     Options
-	mu    sync.Mutex
-	idle  []*Conn
-	all   map[*Conn]struct{}
-}
-
 // OpenPool opens the writer, which creates the file, and gets ready to open readers when they are
 // needed. A database in memory has no second connection: it is refused.
 func OpenPool(path string, o PoolOptions) (*Pool, error) {
@@ -114,173 +95,33 @@ func OpenPool(path string, o PoolOptions) (*Pool, error) {
 	return p, nil
 }
 
-// open adds a connection to a lane.
-func (p *Pool) open(l *lane) (*Conn, error) {
-	c, err := Open(p.path, l.o)
-	if err != nil {
-		return nil, err
-	}
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.all == nil {
-		l.all = make(map[*Conn]struct{})
-	}
-	l.all[c] = struct{}{}
-	return c, nil
-}
-
-// Close ends what runs with ErrClosed, waits for every connection to come back and closes it.
+// Close ends what runs with ErrClosed, waits for the connections to come back and closes them. It
+// waits no longer than PoolOptions.Wait, and says so; a connection that comes back later is closed
+// then.
 func (p *Pool) Close() error {
 	var err error
 	p.once.Do(func() {
 		close(p.closed)
-		err = errors.Join(p.read.close(), p.write.close())
+		p.read.stop()
+		p.write.stop()
+		late, cancel := context.WithTimeout(context.Background(), p.o.wait())
+		defer cancel()
+		err = errors.Join(p.read.close(late.Done()), p.write.close(late.Done()))
+		if n := p.read.size() + p.write.size(); n > 0 {
+			err = errors.Join(err, fmt.Errorf("sqlite: pool of %q: connections still in use after %v: %d",
+				p.path, p.o.wait(), n))
+		}
 	})
 	return err
 }
 
-// close stops the connections of the lane, takes every slot and closes what is idle.
-func (l *lane) close() error {
-	l.mu.Lock()
-	for c := range l.all {
-		c.call.stop.Store(true)
-	}
-	l.mu.Unlock()
-	for range cap(l.slots) {
-		l.slots <- struct{}{}
-	}
-	var errs []error
-	for _, c := range l.idle {
-		errs = append(errs, c.Close())
-	}
-	l.idle, l.all = nil, nil
-	return errors.Join(errs...)
-}
-
-// acquire lends a connection of the lane.
-func (p *Pool) acquire(ctx context.Context, l *lane) (*Conn, error) {
-	if err := p.takeSlot(ctx, l); err != nil {
-		return nil, err
-	}
+func (p *Pool) isClosed() bool {
 	select {
 	case <-p.closed:
-		<-l.slots
-		return nil, ErrClosed
-	default:
-	}
-	if c := l.pop(); c != nil {
-		return c, nil
-	}
-	c, err := p.open(l)
-	if err != nil {
-		<-l.slots
-		return nil, err
-	}
-	return c, nil
-}
-
-func (l *lane) pop() *Conn {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	n := len(l.idle)
-	if n == 0 {
-		return nil
-	}
-	c := l.idle[n-1]
-	l.idle = l.idle[:n-1]
-	return c
-}
-
-// takeSlot waits for a slot of the lane. Waiters are served in their order.
-func (p *Pool) takeSlot(ctx context.Context, l *lane) error {
-	if err := ctx.Err(); err != nil {
-		return wrapEnd("pool", context.Cause(ctx))
-	}
-	select {
-	case l.slots <- struct{}{}:
-		return nil
-	default:
-	}
-	if p.waiting.Add(1) > p.o.waitersMax() {
-		p.waiting.Add(-1)
-		p.count.refusedFull.Add(1)
-		return ErrPoolFull
-	}
-	defer p.waiting.Add(-1)
-	defer func(from time.Time) {
-		p.count.waits.Add(1)
-		p.count.waitNs.Add(int64(time.Since(from)))
-	}(time.Now())
-	t := time.NewTimer(p.o.wait())
-	defer t.Stop()
-	select {
-	case l.slots <- struct{}{}:
-		return nil
-	case <-ctx.Done():
-		return wrapEnd("pool", context.Cause(ctx))
-	case <-p.closed:
-		return ErrClosed
-	case <-t.C:
-		p.count.refusedWait.Add(1)
-		return ErrPoolWait
-	}
-}
-
-// giveBack takes a connection back into its lane: clean, or not at all.
-func (p *Pool) giveBack(l *lane, c *Conn) {
-	p.tally(c)
-	if !p.repair(c) {
-		p.count.replaced.Add(1)
-		l.mu.Lock()
-		delete(l.all, c)
-		l.mu.Unlock()
-		_ = c.Close() // it is broken already; the error that broke it was returned
-	} else {
-		l.mu.Lock()
-		l.idle = append(l.idle, c)
-		l.mu.Unlock()
-	}
-	<-l.slots
-}
-
-// repair undoes what the borrower left behind. It reports false when another connection is safer.
-func (p *Pool) repair(c *Conn) bool {
-	if c.db == nil {
-		return false
-	}
-	if c.out == 0 && !c.InTx() && !c.broken {
 		return true
-	}
-	c.closeStatements()
-	if c.tx != nil {
-		c.tx.end()
-	}
-	if err := c.rollBack(); err != nil || c.broken {
+	default:
 		return false
 	}
-	p.count.repaired.Add(1)
-	return true
-}
-
-// closeStatements closes what Prepare gave and nobody closed.
-func (c *Conn) closeStatements() {
-	for s := c.first; s != nil && c.out > 0; {
-		next := s.next
-		if s.lent {
-			s.Close()
-			next = c.first // Close may have dropped others from the list
-		}
-		s = next
-	}
-}
-
-// tally adds the connection's own counts to the pool's.
-func (p *Pool) tally(c *Conn) {
-	p.count.retries.Add(c.again)
-	p.count.lockWaits.Add(c.call.waits.Swap(0))
-	p.count.cacheHits.Add(c.cache.hits)
-	p.count.cacheMisses.Add(c.cache.misses)
-	c.again, c.cache.hits, c.cache.misses = 0, 0, 0
 }
 
 // Read runs fn in a read transaction on a reader, see Conn.Read.
@@ -328,6 +169,15 @@ func (p *Pool) release(c *Conn) {
 	p.giveBack(&p.write, c)
 }
 
+// counters are what Stats reports of connections that are not at work.
+type counters struct {
+	waits, waitNs            atomic.Int64
+	repaired, replaced       atomic.Int64
+	retries, lockWaits       atomic.Int64
+	cacheHits, cacheMisses   atomic.Int64
+	refusedFull, refusedWait atomic.Int64
+}
+
 // Stats is a moment of a pool.
 type Stats struct {
 	Open, InUse int           // connections
@@ -356,10 +206,4 @@ func (p *Pool) Stats() Stats {
 		Retries: k.retries.Load(), LockWaits: k.lockWaits.Load(),
 		CacheHits: k.cacheHits.Load(), CacheMisses: k.cacheMisses.Load(),
 	}
-}
-
-func (l *lane) size() int {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return len(l.all)
 }

@@ -30,13 +30,14 @@ func occupy(t *testing.T, p *Pool) (release func()) {
 		})
 	}()
 	<-in
-	return func() {
-		t.Helper()
+	release = sync.OnceFunc(func() {
 		close(out)
 		if err := <-ended; err != nil {
 			t.Errorf("Read: %v", err)
 		}
-	}
+	})
+	t.Cleanup(release) // before the pool closes
+	return release
 }
 
 func TestPool(t *testing.T) {
@@ -80,7 +81,7 @@ func TestPoolBounds(t *testing.T) {
 	one, two := occupy(t, p), occupy(t, p)
 	_, err := One[int](shortly(t, 10*time.Millisecond), p, "SELECT 1")
 	if !errors.Is(err, context.DeadlineExceeded) {
-		t.Errorf("third reader with a short context: %v, want its deadline", err)
+		t.Fatalf("third reader with a short context: %v, want its deadline", err)
 	}
 	if _, err := One[int](t.Context(), p, "SELECT 1"); !errors.Is(err, ErrPoolWait) {
 		t.Errorf("third reader: %v, want ErrPoolWait", err)
@@ -190,11 +191,15 @@ func TestPoolClose(t *testing.T) {
 		t.Fatal(err)
 	}
 	running, waiting := make(chan error, 1), make(chan error, 1)
+	started := make(chan struct{})
 	go func() {
-		_, err := One[int](context.Background(), p, endless)
-		running <- err
+		running <- p.Read(context.Background(), func(tx *Tx) error {
+			close(started)
+			_, err := One[int](context.Background(), tx, endless)
+			return err
+		})
 	}()
-	eventually(t, "the query runs", func() bool { return p.Stats().InUse == 1 })
+	<-started
 	go func() {
 		_, err := One[int](context.Background(), p, "SELECT 1")
 		waiting <- err
@@ -215,6 +220,28 @@ func TestPoolClose(t *testing.T) {
 	}
 	if err := p.Close(); err != nil {
 		t.Errorf("second Close: %v", err)
+	}
+}
+
+// TestPoolCloseGivesUp: a borrower that never comes back does not hold Close for ever, and what it
+// holds is closed when it does.
+func TestPoolCloseGivesUp(t *testing.T) {
+	p, err := OpenPool(tempFile(t), PoolOptions{Wait: 20 * time.Millisecond})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var held *Conn
+	err = p.Read(t.Context(), func(tx *Tx) error {
+		held = tx.c
+		wantText(t, "Close", p.Close(), "still in use after 20ms: 1")
+		_, err := One[int](t.Context(), tx, "SELECT 1")
+		return err
+	})
+	if !errors.Is(err, ErrClosed) {
+		t.Errorf("query after Close: %v, want ErrClosed", err)
+	}
+	if held.db != nil {
+		t.Error("the connection is still open after it came back")
 	}
 }
 

@@ -86,6 +86,7 @@ func TestStatementCache(t *testing.T) {
 func TestSameTextTwice(t *testing.T) {
 	c := open(t, memoryPath, Options{})
 	const sql = "SELECT value FROM json_each(?)"
+	prepare(t, c, sql).Close() // the cache has one to give
 	outer, inner := prepare(t, c, sql), prepare(t, c, sql)
 	outer.Bind("[1,2]")
 	inner.Bind("[3]")
