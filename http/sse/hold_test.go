@@ -17,7 +17,8 @@ import (
 	"m0serve.dev/http/server"
 )
 
-const patience = 30 * time.Second
+// patience bounds one conversation; the longest takes some milliseconds.
+const patience = 5 * time.Second
 
 // servers are the two kinds that a handler may find itself on.
 func servers() map[string]func(*testing.T, http.Handler) string {

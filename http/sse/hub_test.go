@@ -189,6 +189,17 @@ func TestHubSnapshotJoinedLateHasNoGap(t *testing.T) {
 	}
 }
 
+// TestHubHelloOpensTheStream: onopen fires before anything is published.
+func TestHubHelloOpensTheStream(t *testing.T) {
+	onBoth(t, func(t *testing.T, serve func(*testing.T, http.Handler) string) {
+		h := newHub(t, HubConfig{})
+		join(t, serve(t, hubHandler(t, h, HoldOptions{})), "", "")
+		addr := serve(t, hubHandler(t, h, HoldOptions{Hello: []byte("data: hello\n\n")}))
+		_, r := dial(t, addr, "GET /?channel=c HTTP/1.1\r\nHost: a\r\n\r\n")
+		until(t, r, "data: hello\n\n")
+	})
+}
+
 func TestHubUnknownIdWithoutSnapshotIsReset(t *testing.T) {
 	h := newHub(t, HubConfig{})
 	settle(t, h, publish(t, h, "c", "old."))

@@ -5,6 +5,7 @@ package sse
 import (
 	"bufio"
 	"fmt"
+	"net"
 	"net/http"
 	"strconv"
 	"strings"
@@ -44,11 +45,13 @@ func testStalledReaders(
 	}))
 	var asleep []*bufio.Reader
 	for range stalled {
-		_, rd := get(t, addr, "")
+		c, rd := get(t, addr, "")
+		extend(t, c)
 		asleep = append(asleep, rd)
 		<-joined
 	}
-	_, rd := get(t, addr, "")
+	c, rd := get(t, addr, "")
+	extend(t, c)
 	healthy := <-joined
 	until(t, rd, "\r\n\r\n")
 	go publishTo(healthy, r, frames, size)
@@ -76,6 +79,14 @@ func testStalledReaders(
 	}
 	if policy != Disconnect && uint64(dropped) != d.Total() {
 		t.Errorf("the stalled were told of %d missing frames; %d were dropped", dropped, d.Total())
+	}
+}
+
+// extend gives a conversation of 180 MB more time than others have.
+func extend(t *testing.T, c net.Conn) {
+	t.Helper()
+	if err := c.SetDeadline(time.Now().Add(time.Minute)); err != nil {
+		t.Fatal(err)
 	}
 }
 
