@@ -5,10 +5,12 @@
 package main
 
 import (
+	"fmt"
 	"net/http"
 	"net/url"
 	"regexp"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -86,5 +88,28 @@ func TestSmokeRefusesWrongSettings(t *testing.T) {
 					workers, code, p.Log(), c.want)
 			}
 		}
+	}
+}
+
+// TestSmokeDrainBehindNginxCutsStreams: nginx speaks HTTP/1.0 to the service,
+// where a FIN would be a clean end; the client behind it has to see a cut.
+func TestSmokeDrainBehindNginxCutsStreams(t *testing.T) {
+	port := smoketest.FreePort(t)
+	p := start(t, newDB(t), "M0_WORKERS=2", fmt.Sprintf("M0_PORT=%d", port))
+	url := smoketest.Nginx(t, port)
+	var streams []*smoketest.Stream
+	for range 4 {
+		s := smoketest.Open(t, url+"/todos/stream", "")
+		s.Next(t)
+		streams = append(streams, s)
+	}
+	p.Signal(t, syscall.SIGTERM)
+	for _, s := range streams {
+		if !s.Ended(t) {
+			t.Error("a drained stream ends cleanly behind nginx; want it cut")
+		}
+	}
+	if code := p.Wait(t); code != 0 {
+		t.Errorf("the service ended with %d; want 0", code)
 	}
 }
