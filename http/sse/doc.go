@@ -18,9 +18,15 @@
 // Hold ends a handler: on the server of this module it parks the connection and
 // returns; over net/http it serves the stream on the handler's goroutine.
 //
+// Over the bus frames arrive in id order as far as it waits for the lower one. A
+// frame that comes later than that is not delivered, since ids never go back in
+// a stream: the streams that missed it are cut or told, as with every loss.
+//
 // # Limits
 //
-// Frames and bytes a stream, frames a journal; each drop is counted by channel
-// and cause. What a slow stream misses is announced or the stream is cut, so
-// that its client comes back and is caught up; it is never silent.
+// Frames and bytes a stream, frames a journal, journals and their bytes a hub;
+// each drop is counted by channel and cause. What a stream misses is announced
+// in it or the stream is cut, so that its client comes back and is caught up; it
+// is never silent. The package stores nothing: what survives a restart is what
+// the application stores and restores.
 package sse
