@@ -3,8 +3,10 @@
 package datastar
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"io"
 )
 
 // A Mode says how elements get into the page.
@@ -23,14 +25,16 @@ const (
 	Remove
 )
 
-var modes = [...]string{"outer", "inner", "replace", "prepend", "append", "before", "after", "remove"}
+var modes = [...]string{
+	"outer", "inner", "replace", "prepend", "append", "before", "after", "remove",
+}
 
 // String is the mode's name on the wire.
 func (m Mode) String() string {
 	if int(m) < len(modes) {
 		return modes[m]
 	}
-	return fmt.Sprintf("mode %d", m)
+	return fmt.Sprintf("mode %d", uint8(m))
 }
 
 // A Namespace is that of the elements sent.
@@ -50,7 +54,7 @@ func (n Namespace) String() string {
 	if int(n) < len(namespaces) {
 		return namespaces[n]
 	}
-	return fmt.Sprintf("namespace %d", n)
+	return fmt.Sprintf("namespace %d", uint8(n))
 }
 
 // Errors of element events.
@@ -72,29 +76,18 @@ type ElementsOptions struct {
 	Namespace              Namespace
 }
 
-func (o *ElementsOptions) check() error {
-	switch {
-	case int(o.Mode) >= len(modes) || int(o.Namespace) >= len(namespaces):
-		return ErrOption
-	case !isLine(o.Selector) || !isLine(o.ViewTransitionSelector):
-		return ErrLine
-	case o.Selector == "" && o.Mode != Outer && o.Mode != Replace:
-		return ErrSelector
-	}
-	return nil
-}
+// elementsKey begins each line of the elements.
+const elementsKey = "data: elements "
 
 // AppendPatchElements appends the event that patches html, one or more elements,
 // into the page. Nothing is appended when it returns an error.
 func AppendPatchElements(dst, html []byte, o ElementsOptions) ([]byte, error) {
-	out, err := o.append(dst)
-	if err != nil {
+	if err := o.check(); err != nil {
 		return dst, err
 	}
-	if len(html) > 0 {
-		out = appendLines(out, "data: elements ", html)
-	}
-	return append(out, '\n'), nil
+	l := lines{dst: o.append(dst), key: elementsKey}
+	l.write(html)
+	return l.finish(), nil
 }
 
 // AppendRemoveElements appends the event that removes what selector finds.
@@ -106,29 +99,56 @@ func AppendRemoveElements(dst []byte, selector string, o ElementsOptions) ([]byt
 	return AppendPatchElements(dst, nil, o)
 }
 
-// append writes everything before the elements.
-func (o *ElementsOptions) append(dst []byte) ([]byte, error) {
+// A Component renders itself, as those of templ do.
+type Component interface {
+	Render(ctx context.Context, w io.Writer) error
+}
+
+// AppendPatchComponent is AppendPatchElements of what c renders, which goes
+// straight into the event. It allocates one small writer; the component may
+// allocate more. Nothing is appended when it returns an error.
+func AppendPatchComponent(
+	ctx context.Context, dst []byte, c Component, o ElementsOptions,
+) ([]byte, error) {
 	if err := o.check(); err != nil {
 		return dst, err
 	}
-	out, err := o.Common.append(dst, "datastar-patch-elements")
-	if err != nil {
-		return dst, err
+	l := &lines{dst: o.append(dst), key: elementsKey}
+	if err := c.Render(ctx, l); err != nil {
+		return dst, fmt.Errorf("datastar: render: %w", err)
 	}
+	return l.finish(), nil
+}
+
+func (o *ElementsOptions) check() error {
+	switch {
+	case int(o.Mode) >= len(modes) || int(o.Namespace) >= len(namespaces):
+		return ErrOption
+	case !isLine(o.Selector) || !isLine(o.ViewTransitionSelector):
+		return ErrLine
+	case o.Selector == "" && o.Mode != Outer && o.Mode != Replace:
+		return ErrSelector
+	}
+	return o.Common.check()
+}
+
+// append writes everything before the elements. The options have been checked.
+func (o *ElementsOptions) append(dst []byte) []byte {
+	dst = o.Common.append(dst, "datastar-patch-elements")
 	if o.Selector != "" {
-		out = appendLine(out, "data: selector ", o.Selector)
+		dst = appendLine(dst, "data: selector ", o.Selector)
 	}
 	if o.Mode != Outer {
-		out = appendLine(out, "data: mode ", modes[o.Mode])
+		dst = appendLine(dst, "data: mode ", modes[o.Mode])
 	}
 	if o.UseViewTransition {
-		out = append(out, "data: useViewTransition true\n"...)
+		dst = append(dst, "data: useViewTransition true\n"...)
 		if o.ViewTransitionSelector != "" {
-			out = appendLine(out, "data: viewTransitionSelector ", o.ViewTransitionSelector)
+			dst = appendLine(dst, "data: viewTransitionSelector ", o.ViewTransitionSelector)
 		}
 	}
 	if o.Namespace != HTML {
-		out = appendLine(out, "data: namespace ", namespaces[o.Namespace])
+		dst = appendLine(dst, "data: namespace ", namespaces[o.Namespace])
 	}
-	return out, nil
+	return dst
 }

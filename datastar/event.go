@@ -3,19 +3,28 @@
 package datastar
 
 import (
-	"bytes"
 	"errors"
 	"strconv"
 	"strings"
 	"time"
 )
 
-// ErrLine refuses an id, selector or attribute that would end its line.
-var ErrLine = errors.New("datastar: a line break or NUL in an id, selector or attribute")
+// Errors of what every event may carry.
+var (
+	// ErrLine refuses a selector or attribute that would end its line.
+	ErrLine = errors.New("datastar: a line break or NUL in a selector or attribute")
+	// ErrID refuses an event id that is not printable ASCII: the client sends it
+	// back in a header, and could never reconnect with any other.
+	ErrID = errors.New("datastar: an event id that is not printable ASCII")
+	// ErrRetry refuses a reconnection time that is negative or above a day.
+	ErrRetry = errors.New("datastar: retry has to be between 0 and 24 hours")
+)
 
 // DefaultRetry is the client's own time before it reconnects; an event does not
 // repeat it.
 const DefaultRetry = time.Second
+
+const retryMax = 24 * time.Hour
 
 // Common holds what every event may carry. The zero value adds nothing.
 type Common struct {
@@ -23,13 +32,21 @@ type Common struct {
 	Retry time.Duration // reconnection time, whole milliseconds; 0 or DefaultRetry: none
 }
 
-func (c *Common) append(dst []byte, event string) ([]byte, error) {
-	if !isLine(c.ID) {
-		return dst, ErrLine
+func (c *Common) check() error {
+	if c.Retry < 0 || c.Retry > retryMax {
+		return ErrRetry
 	}
-	dst = append(dst, "event: "...)
-	dst = append(dst, event...)
-	dst = append(dst, '\n')
+	for i := range len(c.ID) {
+		if c.ID[i] < ' ' || c.ID[i] > '~' {
+			return ErrID
+		}
+	}
+	return nil
+}
+
+// append begins the event. The fields have been checked.
+func (c *Common) append(dst []byte, event string) []byte {
+	dst = appendLine(dst, "event: ", event)
 	if c.ID != "" {
 		dst = appendLine(dst, "id: ", c.ID)
 	}
@@ -38,47 +55,14 @@ func (c *Common) append(dst []byte, event string) ([]byte, error) {
 		dst = strconv.AppendInt(dst, c.Retry.Milliseconds(), 10)
 		dst = append(dst, '\n')
 	}
-	return dst, nil
+	return dst
 }
 
+// appendLine appends a field whose value has been checked to be one line.
 func appendLine(dst []byte, name, value string) []byte {
 	dst = append(dst, name...)
 	dst = append(dst, value...)
 	return append(dst, '\n')
-}
-
-// appendLines writes text under name, one data line for each of its lines. A
-// line that is empty keeps the space behind the name: the client would take a
-// name without one for something else.
-func appendLines(dst []byte, name string, text []byte) []byte {
-	for {
-		end := indexBreak(text)
-		dst = append(dst, name...)
-		if end < 0 {
-			dst = append(dst, text...)
-			return append(dst, '\n')
-		}
-		dst = append(dst, text[:end]...)
-		dst = append(dst, '\n')
-		if text[end] == '\r' && end+1 < len(text) && text[end+1] == '\n' {
-			end++
-		}
-		text = text[end+1:]
-	}
-}
-
-// indexBreak finds the first CR or LF. Both searches are vectorized, and text
-// with a CR in it is rare.
-func indexBreak(text []byte) int {
-	lf := bytes.IndexByte(text, '\n')
-	head := text
-	if lf >= 0 {
-		head = text[:lf]
-	}
-	if cr := bytes.IndexByte(head, '\r'); cr >= 0 {
-		return cr
-	}
-	return lf
 }
 
 func isLine(s string) bool { return !strings.ContainsAny(s, "\r\n\x00") }

@@ -83,7 +83,7 @@ func (e *testEvent) append(dst []byte) ([]byte, error) {
 		return AppendPatchSignals(dst, doc, SignalsOptions{common, e.OnlyIfMissing})
 	case "executeScript":
 		keep := e.AutoRemove != nil && !*e.AutoRemove
-		return AppendScript(dst, e.Script, ScriptOptions{common, e.Attributes, keep})
+		return AppendExecuteScript(dst, e.Script, ScriptOptions{common, e.Attributes, keep})
 	}
 	return dst, fmt.Errorf("unknown type %q", e.Type)
 }

@@ -5,6 +5,7 @@ package datastar
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -13,6 +14,7 @@ import (
 	"net/url"
 	"strings"
 	"testing"
+	"testing/iotest"
 )
 
 func TestReadSignals(t *testing.T) {
@@ -30,13 +32,17 @@ func TestReadSignals(t *testing.T) {
 		{"QUERY", `{"draft":"q"}`, "q", 0}, {"GET", "", "kept", 0}, {"POST", "", "kept", 0},
 		{"POST", " \n{\"draft\":\"s\"}\n", "s", 0},
 		{"GET", "{", "", 400}, {"POST", "{", "", 400}, {"POST", `{"draft":7}`, "", 400},
+		{"GET", "?datastar=", "", 400}, {"GET", "?a=1&datastar=%zz", "", 400},
+		{"GET", "?a=%zz&datastar={\"draft\":\"z\"}", "z", 0}, {"GET", "?since=7", "kept", 0},
 		{"POST", `{"draft":"a"} x`, "", 400}, {"DELETE", `[]`, "", 400},
 		{"POST", big, "", 413}, {"GET", big, "", 413},
 	} {
 		target, body := "/", ""
 		switch c.method {
 		case "GET", "HEAD", "DELETE":
-			if c.doc != "" {
+			if c.doc != "" && c.doc[0] == '?' {
+				target += c.doc
+			} else if c.doc != "" {
 				target += "?datastar=" + url.QueryEscape(c.doc)
 			}
 		default:
@@ -64,6 +70,30 @@ func TestReadSignalsHonoursMaxBytesReader(t *testing.T) {
 	}
 }
 
+func TestReadSignalsUpTo(t *testing.T) {
+	var v struct{ A string }
+	for max, want := range map[int64]int{9: 0, 8: 413} {
+		for _, length := range []int64{9, -1} {
+			r := httptest.NewRequest("PUT", "/", strings.NewReader(`{"a":"x"}`))
+			r.ContentLength = length
+			err := ReadSignalsUpTo(r, &v, max)
+			var bad *SignalsError
+			if (want == 0) != (err == nil) || errors.As(err, &bad) && bad.Status != want {
+				t.Errorf("ReadSignalsUpTo(9 bytes, length %d, %d) = %v, want status %d", length, max, err, want)
+			}
+		}
+	}
+}
+
+func TestReadSignalsOfBrokenBody(t *testing.T) {
+	gone := errors.New("gone")
+	r := httptest.NewRequest("POST", "/", iotest.ErrReader(gone))
+	var bad *SignalsError
+	if err := ReadSignals(r, &struct{}{}); !errors.As(err, &bad) || bad.Status != 400 || !errors.Is(err, gone) {
+		t.Errorf("ReadSignals of a broken body = %v, want status 400 and the cause", err)
+	}
+}
+
 type component string
 
 func (c component) Render(_ context.Context, w io.Writer) error {
@@ -88,7 +118,10 @@ func TestWriterFlushesEachEventInOrder(t *testing.T) {
 		func() error { return s.PatchComponent(component("<p id=b>"), ElementsOptions{}) },
 		func() error { return s.PatchSignals(map[string]int{"n": 1}, SignalsOptions{}) },
 		func() error { return s.RemoveElements("#a", ElementsOptions{}) },
-		func() error { return s.Script("f()", ScriptOptions{}) },
+		func() error { return s.ExecuteScript("f()", ScriptOptions{}) },
+		func() error { return s.RemoveSignals(SignalsOptions{}, "n") },
+		func() error { return s.PatchSignals(json.RawMessage("{\n}"), SignalsOptions{}) },
+		func() error { return s.Redirect("/next", ScriptOptions{}) },
 	} {
 		w.Flushed = false
 		if err := call(); err != nil || !w.Flushed {
@@ -101,8 +134,8 @@ func TestWriterFlushesEachEventInOrder(t *testing.T) {
 	if err := s.PatchElements("x", ElementsOptions{Mode: Inner}); !errors.Is(err, ErrSelector) {
 		t.Errorf("PatchElements without its selector: %v; want ErrSelector", err)
 	}
-	if blocks := parse(w.Body.String()); len(blocks) != 5 {
-		t.Errorf("%d events on the wire; want 5:\n%s", len(blocks), w.Body)
+	if blocks := parse(w.Body.String()); len(blocks) != 8 {
+		t.Errorf("%d events on the wire; want 8:\n%s", len(blocks), w.Body)
 	}
 	for name, want := range map[string]string{"Content-Type": "text/event-stream",
 		"Cache-Control": "no-cache", "X-Accel-Buffering": "no"} {
@@ -132,6 +165,41 @@ func TestWriterKeepsItsError(t *testing.T) {
 type noFlush struct{ http.ResponseWriter }
 
 func (noFlush) Flush(int) {} // not a Flusher
+
+// TestComponentGoesStraightIn: what a component writes in pieces becomes the
+// lines of one event, and one that fails halfway leaves nothing behind.
+func TestComponentGoesStraightIn(t *testing.T) {
+	pieces := renderFunc(func(w io.Writer) error {
+		for _, s := range []string{"<p>\r", "\n", "</p>", "\n"} {
+			if _, err := io.WriteString(w, s); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	want, err := AppendPatchElements(nil, []byte("<p>\n</p>\n"), ElementsOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx := context.Background()
+	got, err := AppendPatchComponent(ctx, nil, pieces, ElementsOptions{})
+	if err != nil || string(got) != string(want) {
+		t.Errorf("AppendPatchComponent = %q, %v, want %q", got, err, want)
+	}
+	boom := errors.New("boom")
+	broken := renderFunc(func(w io.Writer) error {
+		_, _ = io.WriteString(w, "<p>half")
+		return boom
+	})
+	got, err = AppendPatchComponent(ctx, []byte("="), broken, ElementsOptions{})
+	if !errors.Is(err, boom) || string(got) != "=" {
+		t.Errorf("AppendPatchComponent of one that fails = %q, %v, want nothing appended", got, err)
+	}
+}
+
+type renderFunc func(io.Writer) error
+
+func (f renderFunc) Render(_ context.Context, w io.Writer) error { return f(w) }
 
 func TestNewWriterWithoutFlushIsAnErrorNotAPanic(t *testing.T) {
 	if _, err := NewWriter(noFlush{httptest.NewRecorder()}, httptest.NewRequest("GET", "/", nil)); err == nil {

@@ -3,6 +3,7 @@
 package datastar
 
 import (
+	"encoding/json"
 	"errors"
 	"html"
 	"strings"
@@ -72,6 +73,7 @@ func TestAppendPatchElements(t *testing.T) {
 		{"x", ElementsOptions{Common: Common{ID: "7", Retry: 3 * time.Second}},
 			"id: 7\nretry: 3000\ndata: elements x\n"},
 		{"x", ElementsOptions{Common: Common{Retry: DefaultRetry}}, "data: elements x\n"},
+		{"x", ElementsOptions{Common: Common{ID: "event 1~"}}, "id: event 1~\ndata: elements x\n"},
 	} {
 		want := "=event: datastar-patch-elements\n" + c.want + "\n"
 		got, err := AppendPatchElements([]byte("="), []byte(c.html), c.o)
@@ -82,31 +84,58 @@ func TestAppendPatchElements(t *testing.T) {
 }
 
 func TestErrorsAppendNothing(t *testing.T) {
-	bad := Common{ID: "a\nb"}
-	elements := func(o ElementsOptions) func([]byte) ([]byte, error) {
+	type call func(dst []byte) ([]byte, error)
+	elements := func(o ElementsOptions) call {
 		return func(dst []byte) ([]byte, error) { return AppendPatchElements(dst, []byte("x"), o) }
 	}
-	script := func(a ...Attribute) func([]byte) ([]byte, error) {
+	signals := func(c Common) call {
 		return func(dst []byte) ([]byte, error) {
-			return AppendScript(dst, "x", ScriptOptions{Attributes: a})
+			return AppendPatchSignals(dst, nil, SignalsOptions{Common: c})
+		}
+	}
+	script := func(a ...Attribute) call {
+		return func(dst []byte) ([]byte, error) {
+			return AppendExecuteScript(dst, "x", ScriptOptions{Attributes: a})
+		}
+	}
+	redirect := func(url string) call {
+		return func(dst []byte) ([]byte, error) { return AppendRedirect(dst, url, ScriptOptions{}) }
+	}
+	removeSignals := func(path string) call {
+		return func(dst []byte) ([]byte, error) {
+			return AppendRemoveSignals(dst, SignalsOptions{}, "fine", path)
 		}
 	}
 	for name, c := range map[string]struct {
-		call func([]byte) ([]byte, error)
+		call call
 		want error
 	}{
-		"id":               {elements(ElementsOptions{Common: bad}), ErrLine},
-		"id of signals":    {func(d []byte) ([]byte, error) { return AppendPatchSignals(d, nil, SignalsOptions{Common: bad}) }, ErrLine},
-		"selector":         {elements(ElementsOptions{Selector: "a\rb"}), ErrLine},
-		"view transition":  {elements(ElementsOptions{ViewTransitionSelector: "a\n"}), ErrLine},
-		"no selector":      {elements(ElementsOptions{Mode: Inner}), ErrSelector},
-		"remove nothing":   {func(d []byte) ([]byte, error) { return AppendRemoveElements(d, "", ElementsOptions{}) }, ErrSelector},
-		"mode":             {elements(ElementsOptions{Mode: 99}), ErrOption},
-		"namespace":        {elements(ElementsOptions{Namespace: 99}), ErrOption},
-		"attribute name":   {script(Attribute{"a b", ""}), ErrAttribute},
-		"attribute value":  {script(Attribute{"a", "b\nc"}), ErrLine},
-		"no attribute":     {script(Attribute{"", "x"}), ErrAttribute},
-		"attribute breaks": {script(Attribute{"a>", "x"}), ErrAttribute},
+		"id":                {elements(ElementsOptions{Common: Common{ID: "a\nb"}}), ErrID},
+		"id with CR":        {signals(Common{ID: "a\rb"}), ErrID},
+		"id beyond ASCII":   {signals(Common{ID: "日"}), ErrID},
+		"id with NUL":       {signals(Common{ID: "\x00"}), ErrID},
+		"retry below zero":  {signals(Common{Retry: -1}), ErrRetry},
+		"retry of two days": {elements(ElementsOptions{Common: Common{Retry: 48 * time.Hour}}), ErrRetry},
+		"selector":          {elements(ElementsOptions{Selector: "a\rb"}), ErrLine},
+		"view transition":   {elements(ElementsOptions{ViewTransitionSelector: "a\n"}), ErrLine},
+		"no selector":       {elements(ElementsOptions{Mode: Inner}), ErrSelector},
+		"mode":              {elements(ElementsOptions{Mode: 99}), ErrOption},
+		"namespace":         {elements(ElementsOptions{Namespace: 99}), ErrOption},
+		"attribute name":    {script(Attribute{"a b", ""}), ErrAttribute},
+		"attribute value":   {script(Attribute{"a", "b\nc"}), ErrLine},
+		"no attribute":      {script(Attribute{"", "x"}), ErrAttribute},
+		"attribute breaks":  {script(Attribute{"a>", "x"}), ErrAttribute},
+		"javascript":        {redirect("javascript:alert(1)"), ErrURL},
+		"hidden javascript": {redirect(" java\n\tscript:alert(1)"), ErrURL},
+		"data":              {redirect("DATA:text/html,x"), ErrURL},
+		"empty name":        {removeSignals("a..b"), ErrSignal},
+		"no name":           {removeSignals(""), ErrSignal},
+		"remove nothing": {func(dst []byte) ([]byte, error) {
+			return AppendRemoveElements(dst, "", ElementsOptions{})
+		}, ErrSelector},
+		"detail": {func(dst []byte) ([]byte, error) {
+			return AppendDispatch(dst, "x", "", []byte("{"), ScriptOptions{})
+		}, ErrDetail},
 	} {
 		got, err := c.call([]byte("="))
 		if !errors.Is(err, c.want) || string(got) != "=" {
@@ -115,42 +144,131 @@ func TestErrorsAppendNothing(t *testing.T) {
 	}
 }
 
+// hostile is text that tries to leave where it stands.
+var hostile = []string{
+	"</script><b>", "</SCRIPT >", "x</script\tfoo>", "<!--<script>", "\u2028x\u2029",
+	"it's \"q\" \\ `${x}`", "a\nb\r\nc\rd", "\x00\a\U0010ffff", "\n\nevent: x\ndata: y", "]]>", "&quot;",
+}
+
+// checkOneScript reads the event as a client and its element as an HTML parser
+// would: it has to be one script element, and nothing else.
+func checkOneScript(t *testing.T, event []byte) (text string) {
+	t.Helper()
+	blocks := parse(string(event))
+	if len(blocks) != 1 {
+		t.Fatalf("heard as %d events: %q", len(blocks), event)
+	}
+	element := blocks[0].joined("elements")
+	head, rest, ok := strings.Cut(element, ">")
+	end := endOfScript(rest)
+	if !ok || !strings.HasPrefix(head, "<script") || rest[end:] != "</script>" {
+		t.Fatalf("not one script element: %q", element)
+	}
+	return rest[:end]
+}
+
+// endOfScript is where the HTML parser leaves the element's text (WHATWG HTML,
+// 13.2.5.4 and 13.2.5.17): at an end tag, unless it is in the escaped state.
+func endOfScript(text string) int {
+	const tag = "</script"
+	for i := range text {
+		if strings.HasPrefix(text[i:], "<!--") {
+			return len(text) // from here on other rules hold: refuse it
+		}
+		after := text[min(i+len(tag), len(text)):]
+		if strings.EqualFold(text[i:len(text)-len(after)], tag) &&
+			(after == "" || strings.ContainsAny(after[:1], "\t\n\f\r />")) {
+			return i
+		}
+	}
+	return len(text)
+}
+
 func TestScriptCannotBreakOut(t *testing.T) {
-	for _, hostile := range []string{
-		"</script><b>", "</SCRIPT >", "<!--<script>", "\u2028x", "it's \"q\" \\ `", "a\nb", "\x00\a\U0010ffff",
-	} {
-		for name, call := range map[string]func(string) ([]byte, error){
-			"console": func(s string) ([]byte, error) { return AppendConsoleLog(nil, s, ScriptOptions{}) },
-			"error":   func(s string) ([]byte, error) { return AppendConsoleError(nil, s, ScriptOptions{}) },
-			"go":      func(s string) ([]byte, error) { return AppendRedirect(nil, s, ScriptOptions{}) },
-			"url":     func(s string) ([]byte, error) { return AppendReplaceURL(nil, s, ScriptOptions{}) },
-			"event":   func(s string) ([]byte, error) { return AppendDispatch(nil, s, s, nil, ScriptOptions{}) },
-			"script": func(s string) ([]byte, error) {
-				return AppendScript(nil, s, ScriptOptions{Attributes: []Attribute{{"title", strings.ReplaceAll(strings.ReplaceAll(s, "\n", " "), "\x00", "")}}})
+	o := ScriptOptions{}
+	for _, h := range hostile {
+		for name, call := range map[string]func() ([]byte, error){
+			"ConsoleLog":   func() ([]byte, error) { return AppendConsoleLog(nil, h, o) },
+			"ConsoleError": func() ([]byte, error) { return AppendConsoleError(nil, h, o) },
+			"Redirect":     func() ([]byte, error) { return AppendRedirect(nil, "/"+h, o) },
+			"ReplaceURL":   func() ([]byte, error) { return AppendReplaceURL(nil, h, o) },
+			"Dispatch": func() ([]byte, error) {
+				detail, _ := json.Marshal(h)
+				return AppendDispatch(nil, h, h, detail, o)
 			},
+			"ExecuteScript": func() ([]byte, error) { return AppendExecuteScript(nil, h, o) },
 		} {
-			b, err := call(hostile)
-			if err != nil {
-				t.Errorf("%s(%q): %v", name, hostile, err)
-				continue
-			}
-			blocks := parse(string(b))
-			if len(blocks) != 1 {
-				t.Errorf("%s(%q) is heard as %d events", name, hostile, len(blocks))
-				continue
-			}
-			element := strings.ToLower(blocks[0].joined("elements"))
-			if strings.Count(element, "</script") != 1 || strings.Count(element, "<script") != 1 ||
-				strings.Contains(element, "<!--") || !strings.HasSuffix(element, "</script>") {
-				t.Errorf("%s(%q) = %s; want one script element", name, hostile, element)
-			}
+			t.Run(name, func(t *testing.T) {
+				event, err := call()
+				if err != nil {
+					t.Fatalf("%s(%q): %v", name, h, err)
+				}
+				checkOneScript(t, event)
+			})
+		}
+	}
+}
+
+// TestStringsSurvive: the literal in the script is the string that went in.
+func TestStringsSurvive(t *testing.T) {
+	for _, h := range hostile {
+		event, err := AppendConsoleLog(nil, h, ScriptOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		literal := strings.TrimSuffix(strings.TrimPrefix(checkOneScript(t, event), "console.log("), ")")
+		var got string
+		if err := json.Unmarshal([]byte(literal), &got); err != nil || got != h {
+			t.Errorf("ConsoleLog(%q) logs %s (%v)", h, literal, err)
+		}
+	}
+}
+
+func TestProgramsStayPrograms(t *testing.T) {
+	const program = "for (i=0;i<scripts.length;i++) if (a<b && '</div>') f('<script>')"
+	event, err := AppendExecuteScript(nil, program, ScriptOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := checkOneScript(t, event); got != program {
+		t.Errorf("AppendExecuteScript changed the program:\n%s\nwant:\n%s", got, program)
+	}
+}
+
+func TestRedirectAddresses(t *testing.T) {
+	for _, url := range []string{"/a", "a/b:c", "?x=javascript:", "#a:b", "//host/x", "https://h/", "HTTP://h"} {
+		if _, err := AppendRedirect(nil, url, ScriptOptions{}); err != nil {
+			t.Errorf("AppendRedirect(%q): %v", url, err)
+		}
+	}
+}
+
+func TestRemoveSignals(t *testing.T) {
+	for _, c := range []struct {
+		paths []string
+		want  string
+	}{
+		{nil, `{}`},
+		{[]string{"one"}, `{"one":null}`},
+		{[]string{"user.name", "user.age", "b"}, `{"b":null,"user":{"age":null,"name":null}}`},
+		{[]string{"a.b", "a"}, `{"a":null}`},
+		{[]string{"a", "a.b"}, `{"a":null}`},
+		{[]string{`q"\n`}, `{"q\"\\n":null}`},
+	} {
+		event, err := AppendRemoveSignals(nil, SignalsOptions{}, c.paths...)
+		if err != nil {
+			t.Errorf("AppendRemoveSignals(%q): %v", c.paths, err)
+			continue
+		}
+		if got := parse(string(event))[0].joined("signals"); got != c.want {
+			t.Errorf("AppendRemoveSignals(%q) sends %s, want %s", c.paths, got, c.want)
 		}
 	}
 }
 
 func TestAttributeValuesStayValues(t *testing.T) {
 	const value = `"><img src=x onerror=1>&amp;`
-	b, err := AppendScript(nil, "x", ScriptOptions{Attributes: []Attribute{{"title", value}}})
+	b, err := AppendExecuteScript(nil, "x", ScriptOptions{Attributes: []Attribute{{"title", value}}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -162,66 +280,83 @@ func TestAttributeValuesStayValues(t *testing.T) {
 	}
 }
 
-// FuzzEvents: whatever goes in, one event is heard, with exactly what was sent.
-func FuzzEvents(f *testing.F) {
+// heard is text as the client puts it together again.
+func heard(text string) string {
+	return strings.NewReplacer("\r\n", "\n", "\r", "\n").Replace(text)
+}
+
+// FuzzElements: whatever goes in, one event is heard, with exactly what was sent.
+func FuzzElements(f *testing.F) {
 	f.Add("<p>a\r\n\r\nevent: x\rid: 9\n</p>", "#a", "1")
 	f.Add("\n", "a b > c", "")
 	f.Add("data: elements x", "\n", "\r")
 	f.Fuzz(func(t *testing.T, text, selector, id string) {
 		o := ElementsOptions{Common: Common{ID: id}, Selector: selector, Mode: Replace}
-		b, err := AppendPatchElements(nil, []byte(text), o)
+		event, err := AppendPatchElements(nil, []byte(text), o)
 		if err != nil {
-			if isLine(id) && isLine(selector) {
+			if isLine(selector) && !errors.Is(err, ErrID) {
 				t.Fatalf("AppendPatchElements(%q, %+v): %v", text, o, err)
 			}
 			return
 		}
-		blocks := parse(string(b))
-		want := strings.NewReplacer("\r\n", "\n", "\r", "\n").Replace(text)
+		blocks := parse(string(event))
 		if len(blocks) != 1 || blocks[0].event != "datastar-patch-elements" || blocks[0].id != id ||
-			blocks[0].joined("elements") != want || blocks[0].joined("selector") != selector {
+			blocks[0].joined("elements") != heard(text) || blocks[0].joined("selector") != selector {
 			t.Fatalf("AppendPatchElements(%q, %+v) is heard as %+q", text, o, blocks)
-		}
-		b, err = AppendScript(nil, text, ScriptOptions{})
-		if err != nil {
-			t.Fatalf("AppendScript(%q): %v", text, err)
-		}
-		element := strings.ToLower(parse(string(b))[0].joined("elements"))
-		if strings.Count(element, "</script") != 1 || len(parse(string(b))) != 1 {
-			t.Fatalf("AppendScript(%q) = %q", text, element)
 		}
 	})
 }
 
-func TestAppendAllocatesNothing(t *testing.T) {
-	buf := make([]byte, 0, 64<<10)
-	page := []byte(strings.Repeat("<p>line of a page</p>\n", 400))
-	o := ElementsOptions{Selector: "#list", Mode: Inner, Common: Common{ID: "123456789"}}
-	if n := testing.AllocsPerRun(100, func() {
-		if _, err := AppendPatchElements(buf, page, o); err != nil {
-			t.Fatal(err)
+// FuzzSignals: the same for signals.
+func FuzzSignals(f *testing.F) {
+	f.Add("{\r\n\"a\":1}", "x")
+	f.Fuzz(func(t *testing.T, text, id string) {
+		o := SignalsOptions{Common: Common{ID: id}, OnlyIfMissing: true}
+		event, err := AppendPatchSignals(nil, []byte(text), o)
+		if err != nil {
+			return
 		}
-	}); n != 0 {
-		t.Errorf("AppendPatchElements allocates %v times; want 0", n)
-	}
-	object := []byte(`{"count":1}`)
-	if n := testing.AllocsPerRun(100, func() {
-		if _, err := AppendPatchSignals(buf, object, SignalsOptions{}); err != nil {
-			t.Fatal(err)
+		blocks := parse(string(event))
+		if len(blocks) != 1 || text != "" && blocks[0].joined("signals") != heard(text) {
+			t.Fatalf("AppendPatchSignals(%q, %q) is heard as %+q", text, id, blocks)
 		}
-	}); n != 0 {
-		t.Errorf("AppendPatchSignals allocates %v times; want 0", n)
-	}
+	})
 }
 
-func BenchmarkPatchElements(b *testing.B) {
-	page := []byte(strings.Repeat("<p>one of four hundred and thirty lines</p>\n", 430))
-	buf := make([]byte, 0, 64<<10)
-	b.SetBytes(int64(len(page)))
-	b.ReportAllocs()
-	for b.Loop() {
-		if _, err := AppendPatchElements(buf, page, ElementsOptions{}); err != nil {
-			b.Fatal(err)
+// FuzzScript: a program, an attribute and a string stay where they stand.
+func FuzzScript(f *testing.F) {
+	for _, h := range hostile {
+		f.Add(h, h)
+	}
+	f.Fuzz(func(t *testing.T, text, value string) {
+		o := ScriptOptions{Attributes: []Attribute{{"title", value}}}
+		if event, err := AppendExecuteScript(nil, text, o); err == nil {
+			checkOneScript(t, event)
+		}
+		event, err := AppendConsoleLog(nil, text, ScriptOptions{})
+		if err != nil {
+			t.Fatalf("AppendConsoleLog(%q): %v", text, err)
+		}
+		checkOneScript(t, event)
+	})
+}
+
+// TestPieces: text that arrives in pieces becomes the same lines.
+func TestPieces(t *testing.T) {
+	for _, text := range append([]string{"\r\n\r\n", "a\r", "\r\n", "a\n\rb\r\r\nc", ""}, hostile...) {
+		whole := lines{key: "k "}
+		whole.writeString(text)
+		want := string(whole.finish())
+		for cut := range len(text) + 1 {
+			l := lines{key: "k "}
+			l.writeString(text[:cut])
+			l.writeString("")
+			if n, err := l.WriteString(text[cut:]); n != len(text)-cut || err != nil {
+				t.Errorf("WriteString = %d, %v, want %d", n, err, len(text)-cut)
+			}
+			if got := string(l.finish()); got != want {
+				t.Errorf("%q cut at %d = %q, want %q", text, cut, got, want)
+			}
 		}
 	}
 }

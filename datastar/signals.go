@@ -2,6 +2,18 @@
 
 package datastar
 
+import (
+	"errors"
+	"maps"
+	"slices"
+	"strings"
+
+	"m0serve.dev/core/escape"
+)
+
+// ErrSignal refuses the path of a signal that has an empty name in it.
+var ErrSignal = errors.New("datastar: an empty name in the path of a signal")
+
 // SignalsOptions are those of patch-signals.
 type SignalsOptions struct {
 	Common
@@ -13,22 +25,69 @@ type SignalsOptions struct {
 // over several lines; the client reads it. Nothing is appended when it returns
 // an error.
 func AppendPatchSignals(dst, object []byte, o SignalsOptions) ([]byte, error) {
-	out, err := o.append(dst, "datastar-patch-signals")
-	if err != nil {
+	if err := o.check(); err != nil {
 		return dst, err
 	}
+	dst = o.append(dst, "datastar-patch-signals")
 	if o.OnlyIfMissing {
-		out = append(out, "data: onlyIfMissing true\n"...)
+		dst = append(dst, "data: onlyIfMissing true\n"...)
 	}
-	return append(appendLines(out, "data: signals ", object), '\n'), nil
+	l := lines{dst: dst, key: "data: signals "}
+	if len(object) == 0 {
+		l.writeString("{}") // the client wants a line
+	}
+	l.write(object)
+	return l.finish(), nil
 }
 
 // AppendRemoveSignals appends the event that removes signals. A dot in a path
-// leads into an object: "user.name".
+// leads into an object: "user.name". Nothing is appended when it returns an
+// error.
 func AppendRemoveSignals(dst []byte, o SignalsOptions, paths ...string) ([]byte, error) {
-	tree := make(map[string]any)
+	var tree removal
 	for _, path := range paths {
-		addPath(tree, path)
+		if slices.Contains(strings.Split(path, "."), "") {
+			return dst, ErrSignal
+		}
+		tree.add(path)
 	}
-	return AppendPatchSignals(dst, mustJSON(tree), o)
+	return AppendPatchSignals(dst, tree.append(nil), o)
+}
+
+// A removal says which signals below it go; without any it goes itself.
+type removal struct{ below map[string]*removal }
+
+func (m *removal) add(path string) {
+	name, rest, deeper := strings.Cut(path, ".")
+	if m.below == nil {
+		m.below = make(map[string]*removal)
+	}
+	next, known := m.below[name]
+	switch {
+	case !deeper:
+		m.below[name] = &removal{} // with all that is below
+	case !known:
+		next = &removal{}
+		m.below[name] = next
+		next.add(rest)
+	case next.below != nil:
+		next.add(rest)
+	}
+}
+
+// append writes it as a JSON merge patch.
+func (m *removal) append(dst []byte) []byte {
+	dst = append(dst, '{')
+	for i, name := range slices.Sorted(maps.Keys(m.below)) {
+		if i > 0 {
+			dst = append(dst, ',')
+		}
+		dst = append(escape.AppendString(dst, name), ':')
+		if next := m.below[name]; next.below != nil {
+			dst = next.append(dst)
+		} else {
+			dst = append(dst, "null"...)
+		}
+	}
+	return append(dst, '}')
 }
