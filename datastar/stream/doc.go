@@ -23,9 +23,8 @@
 // It takes an id when it reads the id's line, whole event or not. So the id of
 // a frame follows it in a block of its own, and a connection that breaks inside
 // a frame asks for that frame again: none is lost, wherever it breaks. A break
-// inside the id's block brings the frame before it a second time; morphs and
-// signals do not mind, and who appends gives each element an id that can be
-// told (at most one frame, of a connection that broke within some 20 bytes).
+// inside that block, which is some 20 bytes, brings that one frame a second
+// time. Morphs and signals do not mind; who appends has to expect it.
 //
 // It stops for good when a stream ends cleanly or answers 204, 4xx or 5xx. So a
 // drain cuts streams, after telling each client its own time to wait

@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"slices"
 	"strconv"
 
 	"m0serve.dev/datastar"
@@ -188,5 +189,5 @@ func (s *Stream) snapshot(ctx context.Context) (body []byte, id uint64, err erro
 	if id == 0 {
 		id = at
 	}
-	return sse.AppendID(bytes.Clone(body), id), id, nil
+	return sse.AppendID(slices.Clip(body), id), id, nil
 }
