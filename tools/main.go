@@ -48,6 +48,8 @@ func verbs() []verb {
 		{"build-apps", "", "build every application and command", buildApps},
 		{"sabotage", "[ID|MODULE|MODULE/PKG] [--changed]",
 			"break each promise in a copy; its test must notice", sabotage},
+		{"isolate", "", "build and test each module alone, as an outsider sees it", isolate},
+		{"tidy", "", "go mod tidy for modules that require each other unpublished", tidy},
 	}
 }
 
