@@ -129,6 +129,7 @@ func TestStopOfTheSupervisorAloneCutsHeldStreams(t *testing.T) {
 	for index, pid := range pids {
 		says(t, p, fmt.Sprintf("pid=%d index=%d status=0", pid, index))
 	}
+	silent(t, p, "level=ERROR", "level=WARN")
 }
 
 // TestRespawnedProducerIsHeardOnTheSibling holds streams longer than the bound
