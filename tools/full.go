@@ -38,7 +38,7 @@ func full(e *env, args []string) error {
 			return e.test(s, tally, "", "-count=1", "-timeout", raceTimeout, "./apps/...")
 		}},
 		{"build-apps", "every application as a binary", e.buildAppsStep},
-		{"isolate", "each module alone, ours taken from packed zips", func(s *console.Step) error {
+		{"isolate", isolateWhat, func(s *console.Step) error {
 			return e.isolateStep(s, tally)
 		}},
 	}, nil)

@@ -18,6 +18,8 @@ import (
 	"m0serve.dev/tools/internal/tree"
 )
 
+const isolateWhat = "each module alone, ours taken from packed zips"
+
 // modFiles are the two files that a tidy may change.
 var modFiles = []string{"go.mod", "go.sum"}
 
@@ -44,7 +46,7 @@ func isolate(e *env, args []string) error {
 	if len(args) > 0 {
 		return usageError("takes no argument")
 	}
-	e.con.Step("isolate", "each module alone, ours taken from packed zips", func(s *console.Step) error {
+	e.con.Step("isolate", isolateWhat, func(s *console.Step) error {
 		return e.isolateStep(s, &gotest.Tally{})
 	})
 	if !e.con.Close("isolate") {

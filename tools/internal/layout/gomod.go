@@ -59,6 +59,7 @@ func goMod(t *tree.Tree) []rule.Finding {
 		if len(mod.Replace) > 0 && m.Dir != rivals {
 			add("has a replace", "put it into go.work: no go.mod with one can be installed")
 		}
+		mod.Go = strings.TrimSuffix(mod.Go, ".0") // a requirement may ask for the full form
 		if goLine == "" {
 			goLine, goFile = mod.Go, file
 		}
