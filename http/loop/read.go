@@ -246,6 +246,9 @@ func (l *Loop) conclude(c *conn, x *Exchange) {
 	if c.broken {
 		c.closing = true
 	}
+	if c.body != nil || c.broken {
+		c.peerClose = false // it still sends: the close has to linger
+	}
 	if c.body != nil && !c.closing {
 		c.state = stateBusy // the rest of the body is read and dropped
 		c.body.dropping = true

@@ -241,7 +241,7 @@ func simulate(t *testing.T, seed uint64) {
 
 // TestSimulation runs the real loop over a kernel that fails, from seeds.
 func TestSimulation(t *testing.T) {
-	seeds := uint64(3000)
+	seeds := uint64(1000)
 	if testing.Short() {
 		seeds = 150
 	}

@@ -5,6 +5,7 @@
 package server_test
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -22,12 +23,13 @@ import (
 // TestSlowPeersMeetAbsoluteDeadlines: a peer that drips bytes is cut as early as
 // one that stalls.
 func TestSlowPeersMeetAbsoluteDeadlines(t *testing.T) {
+	const limit = 400 * time.Millisecond
 	s, addr := start(t, server.Config{
 		Handler:     server.HandlerFunc(func(x *server.Exchange) { _, _ = io.Copy(io.Discard, x) }),
-		HeadTimeout: 200 * time.Millisecond, BodyTimeout: 200 * time.Millisecond,
-		IdleTimeout: 200 * time.Millisecond,
+		HeadTimeout: limit, BodyTimeout: limit, IdleTimeout: limit,
 	})
-	for _, tt := range []struct{ name, first, drip, want string }{
+	var wg sync.WaitGroup
+	for _, tt := range []slowPeer{
 		{"silent", "", "", ""},
 		{"head", "GET / HTTP/1.1\r\nHost: a\r\nX: ", "a", "408"},
 		{"body", "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 1000\r\n\r\n", "b", "408"},
@@ -37,35 +39,43 @@ func TestSlowPeersMeetAbsoluteDeadlines(t *testing.T) {
 		{"idle", "GET / HTTP/1.1\r\nHost: a\r\n\r\n", "", "200"},
 	} {
 		c, r := dial(t, addr)
-		begin := time.Now()
-		send(t, c, tt.first)
-		stop := make(chan struct{})
-		var wg sync.WaitGroup
-		wg.Go(func() {
-			for tt.drip != "" {
-				select {
-				case <-stop:
-					return
-				case <-time.After(20 * time.Millisecond):
-					_, _ = io.WriteString(c, tt.drip)
-				}
-			}
-		})
-		raw, err := io.ReadAll(r)
-		took := time.Since(begin)
-		close(stop)
-		wg.Wait()
-		if err != nil && !strings.Contains(err.Error(), "reset") {
-			t.Errorf("%s: %v", tt.name, err)
-		}
-		if took > 3*time.Second || took < 150*time.Millisecond {
-			t.Errorf("%s: cut after %v, want about 200 ms", tt.name, took)
-		}
-		if tt.want == "" && len(raw) > 0 || !strings.Contains(string(raw), tt.want) {
-			t.Errorf("%s: answer %.80q, want %q", tt.name, raw, tt.want)
-		}
+		wg.Go(func() { tt.run(t, c, r, limit) })
 	}
+	wg.Wait()
 	eventually(t, "4 late requests counted", func() bool { return s.Stats().TimeoutsRead == 4 })
+}
+
+// A slowPeer sends first, and drip again and again.
+type slowPeer struct{ name, first, drip, want string }
+
+func (p slowPeer) run(t *testing.T, c net.Conn, r io.Reader, limit time.Duration) {
+	begin := time.Now()
+	stop := make(chan struct{})
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		_, _ = io.WriteString(c, p.first)
+		for p.drip != "" {
+			select {
+			case <-stop:
+				return
+			case <-time.After(10 * time.Millisecond):
+				_, _ = io.WriteString(c, p.drip)
+			}
+		}
+	})
+	raw, err := io.ReadAll(r)
+	took := time.Since(begin)
+	close(stop)
+	wg.Wait()
+	if err != nil && !errors.Is(err, syscall.ECONNRESET) {
+		t.Errorf("%s: %v", p.name, err)
+	}
+	if took > limit+4*time.Second || took < limit*3/4 {
+		t.Errorf("%s: cut after %v, want about %v", p.name, took, limit)
+	}
+	if p.want == "" && len(raw) > 0 || !strings.Contains(string(raw), p.want) {
+		t.Errorf("%s: answer %.80q, want %q", p.name, raw, p.want)
+	}
 }
 
 func TestSlowReaderMeetsTheWriteDeadline(t *testing.T) {
@@ -293,19 +303,28 @@ func TestTick(t *testing.T) {
 // TestAnswerReachesAPeerThatStillSends: closing on unread input would reset the
 // connection and take the answer away.
 func TestAnswerReachesAPeerThatStillSends(t *testing.T) {
-	_, addr := start(t, server.Config{Handler: server.HandlerFunc(hello), MaxBody: 1000})
-	c, r := dial(t, addr)
-	send(t, c, "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 100000\r\n\r\n")
-	if _, err := r.Peek(1); err != nil { // refused already
-		t.Fatal(err)
-	}
-	for range 10 {
-		send(t, c, strings.Repeat("x", 10_000))
-	}
-	if res, body := answer(t, r, "POST"); res.StatusCode != 413 || !strings.Contains(body, "413") {
-		t.Errorf("answer = %d %q, want 413", res.StatusCode, body)
-	}
-	if _, err := r.ReadByte(); err != io.EOF {
-		t.Errorf("behind the answer: %v, want a clean end", err)
+	_, addr := start(t, server.Config{Handler: server.HandlerFunc(hello), MaxBody: 1 << 20})
+	for _, tt := range []struct {
+		head   string
+		status int
+	}{
+		{"Content-Length: 10000000", 413},                     // refused by the engine
+		{"Content-Length: 1000000\r\nConnection: close", 200}, // not read by the handler
+		{"Content-Length: 1000000", 200},
+	} {
+		c, r := dial(t, addr)
+		send(t, c, "POST / HTTP/1.1\r\nHost: a\r\n"+tt.head+"\r\n\r\n")
+		if _, err := r.Peek(1); err != nil { // the answer is there already
+			t.Fatal(err)
+		}
+		for range 10 {
+			send(t, c, strings.Repeat("x", 10_000))
+		}
+		if res, _ := answer(t, r, "POST"); res.StatusCode != tt.status || !res.Close {
+			t.Errorf("%s: %d, close %v, want %d and a close", tt.head, res.StatusCode, res.Close, tt.status)
+		}
+		if _, err := r.ReadByte(); err != io.EOF {
+			t.Errorf("%s: behind the answer %v, want a clean end", tt.head, err)
+		}
 	}
 }

@@ -117,9 +117,9 @@ func testBlockingMix(t *testing.T, own bool) {
 	if st.Takeovers == 0 {
 		t.Error("no takeover: the test proves nothing")
 	}
-	// A starved machine makes quick handlers late as well, so the bound that always
-	// holds is one goroutine for each request in flight.
-	if limit := base + 2*clients + 8; most > limit {
+	// A starved machine makes quick handlers late as well, and ends goroutines late
+	// that have answered, so the bound is a few for each request in flight.
+	if limit := base + 4*clients; most > limit {
 		t.Errorf("%d goroutines, want at most %d", most, limit)
 	}
 	eventually(t, "goroutines are gone", func() bool { return runtime.NumGoroutine() <= base+8 })
