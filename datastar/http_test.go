@@ -53,7 +53,8 @@ func TestReadSignals(t *testing.T) {
 		var bad *SignalsError
 		switch {
 		case c.status == 0 && (err != nil || got.Draft != c.want):
-			t.Errorf("ReadSignals(%s %.30q) = %q, %v; want %q", c.method, c.doc, got.Draft, err, c.want)
+			t.Errorf("ReadSignals(%s %.30q) = %q, %v; want %q",
+				c.method, c.doc, got.Draft, err, c.want)
 		case c.status != 0 && (!errors.As(err, &bad) || bad.Status != c.status):
 			t.Errorf("ReadSignals(%s %.30q) = %v; want status %d", c.method, c.doc, err, c.status)
 		}
@@ -79,7 +80,8 @@ func TestReadSignalsUpTo(t *testing.T) {
 			err := ReadSignalsUpTo(r, &v, max)
 			var bad *SignalsError
 			if (want == 0) != (err == nil) || errors.As(err, &bad) && bad.Status != want {
-				t.Errorf("ReadSignalsUpTo(9 bytes, length %d, %d) = %v, want status %d", length, max, err, want)
+				t.Errorf("ReadSignalsUpTo(9 bytes, length %d, %d) = %v, want status %d",
+					length, max, err, want)
 			}
 		}
 	}
@@ -89,7 +91,8 @@ func TestReadSignalsOfBrokenBody(t *testing.T) {
 	gone := errors.New("gone")
 	r := httptest.NewRequest("POST", "/", iotest.ErrReader(gone))
 	var bad *SignalsError
-	if err := ReadSignals(r, &struct{}{}); !errors.As(err, &bad) || bad.Status != 400 || !errors.Is(err, gone) {
+	err := ReadSignals(r, &struct{}{})
+	if !errors.As(err, &bad) || bad.Status != 400 || !errors.Is(err, gone) {
 		t.Errorf("ReadSignals of a broken body = %v, want status 400 and the cause", err)
 	}
 }
@@ -156,7 +159,8 @@ func TestWriterKeepsItsError(t *testing.T) {
 		t.Fatal(err)
 	}
 	for range 2 {
-		if err := s.PatchElements("x", ElementsOptions{}); err == nil || !strings.Contains(err.Error(), "gone") {
+		err := s.PatchElements("x", ElementsOptions{})
+		if err == nil || !strings.Contains(err.Error(), "gone") {
 			t.Errorf("PatchElements to a peer that is gone: %v; want the cause", err)
 		}
 	}
@@ -202,7 +206,8 @@ type renderFunc func(io.Writer) error
 func (f renderFunc) Render(_ context.Context, w io.Writer) error { return f(w) }
 
 func TestNewWriterWithoutFlushIsAnErrorNotAPanic(t *testing.T) {
-	if _, err := NewWriter(noFlush{httptest.NewRecorder()}, httptest.NewRequest("GET", "/", nil)); err == nil {
+	w := noFlush{httptest.NewRecorder()}
+	if _, err := NewWriter(w, httptest.NewRequest("GET", "/", nil)); err == nil {
 		t.Error("NewWriter on a writer that cannot flush gave no error")
 	}
 }

@@ -61,7 +61,8 @@ func TestAppendPatchElements(t *testing.T) {
 		want string
 	}{
 		{"<p id=a></p>", ElementsOptions{}, "data: elements <p id=a></p>\n"},
-		{"", ElementsOptions{Selector: "#a", Mode: Remove}, "data: selector #a\ndata: mode remove\n"},
+		{"", ElementsOptions{Selector: "#a", Mode: Remove},
+			"data: selector #a\ndata: mode remove\n"},
 		{"a\n\nb", ElementsOptions{}, "data: elements a\ndata: elements \ndata: elements b\n"},
 		{"a\r\nb\rc\n", ElementsOptions{},
 			"data: elements a\ndata: elements b\ndata: elements c\ndata: elements \n"},
@@ -115,7 +116,7 @@ func TestErrorsAppendNothing(t *testing.T) {
 		"id beyond ASCII":   {signals(Common{ID: "日"}), ErrID},
 		"id with NUL":       {signals(Common{ID: "\x00"}), ErrID},
 		"retry below zero":  {signals(Common{Retry: -1}), ErrRetry},
-		"retry of two days": {elements(ElementsOptions{Common: Common{Retry: 48 * time.Hour}}), ErrRetry},
+		"retry of two days": {signals(Common{Retry: 48 * time.Hour}), ErrRetry},
 		"selector":          {elements(ElementsOptions{Selector: "a\rb"}), ErrLine},
 		"view transition":   {elements(ElementsOptions{ViewTransitionSelector: "a\n"}), ErrLine},
 		"no selector":       {elements(ElementsOptions{Mode: Inner}), ErrSelector},
@@ -147,7 +148,8 @@ func TestErrorsAppendNothing(t *testing.T) {
 // hostile is text that tries to leave where it stands.
 var hostile = []string{
 	"</script><b>", "</SCRIPT >", "x</script\tfoo>", "<!--<script>", "\u2028x\u2029",
-	"it's \"q\" \\ `${x}`", "a\nb\r\nc\rd", "\x00\a\U0010ffff", "\n\nevent: x\ndata: y", "]]>", "&quot;",
+	"it's \"q\" \\ `${x}`", "a\nb\r\nc\rd", "\x00\a\U0010ffff", "\n\nevent: x\ndata: y",
+	"]]>", "&quot;",
 }
 
 // checkOneScript reads the event as a client and its element as an HTML parser
@@ -216,7 +218,8 @@ func TestStringsSurvive(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		literal := strings.TrimSuffix(strings.TrimPrefix(checkOneScript(t, event), "console.log("), ")")
+		literal := strings.TrimPrefix(checkOneScript(t, event), "console.log(")
+		literal = strings.TrimSuffix(literal, ")")
 		var got string
 		if err := json.Unmarshal([]byte(literal), &got); err != nil || got != h {
 			t.Errorf("ConsoleLog(%q) logs %s (%v)", h, literal, err)
@@ -236,7 +239,9 @@ func TestProgramsStayPrograms(t *testing.T) {
 }
 
 func TestRedirectAddresses(t *testing.T) {
-	for _, url := range []string{"/a", "a/b:c", "?x=javascript:", "#a:b", "//host/x", "https://h/", "HTTP://h"} {
+	for _, url := range []string{
+		"/a", "a/b:c", "?x=javascript:", "#a:b", "//host/x", "https://h/", "HTTP://h",
+	} {
 		if _, err := AppendRedirect(nil, url, ScriptOptions{}); err != nil {
 			t.Errorf("AppendRedirect(%q): %v", url, err)
 		}
@@ -268,7 +273,8 @@ func TestRemoveSignals(t *testing.T) {
 
 func TestAttributeValuesStayValues(t *testing.T) {
 	const value = `"><img src=x onerror=1>&amp;`
-	b, err := AppendExecuteScript(nil, "x", ScriptOptions{Attributes: []Attribute{{"title", value}}})
+	o := ScriptOptions{Attributes: []Attribute{{"title", value}}}
+	b, err := AppendExecuteScript(nil, "x", o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -301,7 +307,8 @@ func FuzzElements(f *testing.F) {
 		}
 		blocks := parse(string(event))
 		if len(blocks) != 1 || blocks[0].event != "datastar-patch-elements" || blocks[0].id != id ||
-			blocks[0].joined("elements") != heard(text) || blocks[0].joined("selector") != selector {
+			blocks[0].joined("elements") != heard(text) ||
+			blocks[0].joined("selector") != selector {
 			t.Fatalf("AppendPatchElements(%q, %+v) is heard as %+q", text, o, blocks)
 		}
 	})
@@ -343,7 +350,8 @@ func FuzzScript(f *testing.F) {
 
 // TestPieces: text that arrives in pieces becomes the same lines.
 func TestPieces(t *testing.T) {
-	for _, text := range append([]string{"\r\n\r\n", "a\r", "\r\n", "a\n\rb\r\r\nc", ""}, hostile...) {
+	more := []string{"\r\n\r\n", "a\r", "\r\n", "a\n\rb\r\r\nc", ""}
+	for _, text := range append(more, hostile...) {
 		whole := lines{key: "k "}
 		whole.writeString(text)
 		want := string(whole.finish())

@@ -82,7 +82,9 @@ func (s *Writer) PatchComponent(c Component, o ElementsOptions) error {
 
 // RemoveElements removes what selector finds.
 func (s *Writer) RemoveElements(selector string, o ElementsOptions) error {
-	return s.Send(func(dst []byte) ([]byte, error) { return AppendRemoveElements(dst, selector, o) })
+	return s.Send(func(dst []byte) ([]byte, error) {
+		return AppendRemoveElements(dst, selector, o)
+	})
 }
 
 // PatchSignals encodes v as JSON and merges it into the page's signals. A
