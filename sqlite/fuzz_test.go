@@ -18,7 +18,7 @@ import (
 func FuzzValues(f *testing.F) {
 	f.Add("", []byte{}, int64(0), 0.0)
 	f.Add("a\x00b", []byte("\x00\xff"), int64(math.MinInt64), math.Inf(-1))
-	f.Add("\xff\xfe é 日本", bytes.Repeat([]byte{7}, 100_000), int64(math.MaxInt64), 1e-320)
+	f.Add("\xff\xfe é 日本", bytes.Repeat([]byte{7}, 300), int64(math.MaxInt64), 1e-320)
 	f.Add("'); DROP TABLE t; --", []byte(nil), int64(1<<53+1), math.MaxFloat64)
 	path := filepath.Join(f.TempDir(), "fuzz.db")
 	ours := open(f, path, Options{Sync: SyncOff})

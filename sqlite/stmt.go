@@ -59,18 +59,32 @@ func (c *Conn) prepare(ctx context.Context, sql string) (*Stmt, error) {
 	if s == nil {
 		return nil, fmt.Errorf("sqlite: prepare: no statement in %q", sql)
 	}
-	if rest, _, err := c.compile(ctx, sql[used:], false); rest != nil || err != nil {
-		if rest != nil {
-			rest.finalize()
-		}
+	if err := c.checkRest(ctx, sql[used:]); err != nil {
 		s.finalize()
-		return nil, fmt.Errorf("sqlite: prepare: text after the first statement: %q; "+
-			"use Script to run several", strings.TrimSpace(sql[used:]))
+		return nil, err
 	}
 	s.sql = sql
 	s.cached, s.lent = c.cache.max > 0, true
 	c.out++
 	return s, nil
+}
+
+// checkRest refuses anything but blanks and comments after the first statement.
+func (c *Conn) checkRest(ctx context.Context, rest string) error {
+	if strings.TrimSpace(rest) == "" {
+		return nil
+	}
+	s, _, err := c.compile(ctx, rest, false)
+	switch {
+	case CodeOf(err) == Interrupt:
+		return err
+	case s != nil:
+		s.finalize()
+	case err == nil:
+		return nil
+	}
+	return fmt.Errorf("sqlite: prepare: text after the first statement: %q; "+
+		"use Script to run several", strings.TrimSpace(rest))
 }
 
 // SQL is the text of the statement.
