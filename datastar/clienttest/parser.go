@@ -3,6 +3,7 @@
 package clienttest
 
 import (
+	"errors"
 	"strconv"
 	"strings"
 	"time"
@@ -17,6 +18,11 @@ type Event struct {
 
 // typePrefix begins the types that the client has a use for.
 const typePrefix = "datastar"
+
+// lineBytesMax bounds one line of a stream.
+const lineBytesMax = 64 << 20
+
+var errLine = errors.New("clienttest: a line of the stream is too long")
 
 // A parser takes the stream of one response apart as the client does, which is
 // not how an EventSource does it: an id counts from its own line on.
@@ -39,6 +45,9 @@ func (p *parser) feed(b []byte) error {
 			continue
 		}
 		if p.cr = c == '\r'; !p.cr && c != '\n' {
+			if len(p.line) == lineBytesMax {
+				return errLine
+			}
 			p.line = append(p.line, c)
 			continue
 		}
@@ -58,7 +67,7 @@ func (p *parser) takeLine(line string) {
 	if !found {
 		return // a field needs its colon here
 	}
-	value = strings.TrimPrefix(value, " ")
+	value = strings.ToValidUTF8(strings.TrimPrefix(value, " "), "\ufffd")
 	switch field {
 	case "event":
 		p.name = value

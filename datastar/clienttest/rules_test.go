@@ -15,6 +15,7 @@ import (
 // seen in a browser. A mode's letter stands where the client comes back.
 func TestRetryTable(t *testing.T) {
 	all := []Retry{RetryAuto, RetryError, RetryAlways, RetryNever}
+	onStatus := []Retry{RetryError, RetryAlways}
 	closing := streamHead + "Connection: close\r\n\r\n" + event("x")
 	partial := streamHead + "Transfer-Encoding: chunked\r\n\r\n" + chunk(event("x"))
 	for name, row := range map[string]struct {
@@ -33,8 +34,8 @@ func TestRetryTable(t *testing.T) {
 		"204":                      {status("204 No Content"), nil, EndStatus},
 		"304":                      {status("304 Not Modified"), nil, EndStatus},
 		"302 to nowhere":           {status("302 Found"), nil, EndStatus},
-		"404":                      {status("404 Not Found"), []Retry{RetryError, RetryAlways}, EndStatus},
-		"503":                      {status("503 Busy"), []Retry{RetryError, RetryAlways}, EndStatus},
+		"404":                      {status("404 Not Found"), onStatus, EndStatus},
+		"503":                      {status("503 Busy"), onStatus, EndStatus},
 		"202":                      {status("202 Accepted"), []Retry{RetryAlways}, EndStatus},
 		"200 with a page": {raw("HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n" +
 			"Content-Length: 1\r\n\r\nx"), nil, EndAnswer},

@@ -92,19 +92,21 @@ func (s *Stream) sendNumbered(encode func([]byte) ([]byte, error)) (id uint64, e
 // last has seen the changes of both. It has to be quick, since frames with
 // higher ids wait for this one.
 func (s *Stream) Publish(encode func(dst []byte) ([]byte, error)) (id uint64, err error) {
-	id = s.hub.NextID()
-	sent := false
+	f := Frame{ID: s.hub.NextID()}
+	encoded := false
 	defer func() {
-		if !sent { // a hole would hold up the frames behind it
-			_ = s.Send(Frame{ID: id, Body: sse.AppendID(nil, id)})
+		if !encoded { // a hole would hold up the frames behind it
+			f.Body = sse.AppendID(nil, f.ID)
+			_ = s.Send(f)
 		}
 	}()
 	body, err := checked(encode)
 	if err != nil {
 		return 0, err
 	}
-	sent = true
-	return id, s.Send(Frame{ID: id, Body: sse.AppendID(body, id)})
+	encoded = true
+	f.Body = sse.AppendID(body, f.ID)
+	return f.ID, s.Send(f)
 }
 
 // Number has encode append events without an id and takes the next id for
