@@ -194,14 +194,21 @@ func (x *Exchange) completeOffLoop() {
 		}
 	}
 	x.final = x.appendAnswer(x.final[:0])
-	x.endHandler()
 	if !x.l.post(note{kind: noteDone, x: x}) && x.hold != nil {
 		x.hold.src.Closed(ClosedByServer)
 	}
 }
 
-// endHandler is called where the handler returned.
+// endHandler is called where the handler returned, and still as part of it: a
+// hook that blocks loses the loop like a handler that does.
 func (x *Exchange) endHandler() {
+	if x.tick || x.ended {
+		return
+	}
+	x.ended = true
+	if x.status == 0 {
+		x.status = 200
+	}
 	if ctx := x.ctx.Load(); ctx != nil {
 		ctx.cancel()
 	}

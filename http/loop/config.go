@@ -56,8 +56,9 @@ type Config struct {
 	Accepted func(fd int) (keep bool)
 	// Closed is told of the end of every connection that was kept.
 	Closed func()
-	// Answered is called, on whatever goroutine finished it, once for every
-	// answer the loops give, those without a handler included.
+	// Answered is called once for every answer, those without a handler included,
+	// on the goroutine that made it: behind a handler it may block like one, for a
+	// refusal it may not.
 	Answered func(Answer)
 
 	// ContextValue answers Value of request contexts; nil: they have no values.

@@ -91,6 +91,9 @@ func (l *Loop) open(fd int, peer netip.AddrPort, refused bool) {
 	l.table[fd] = c
 	if refused {
 		l.scratch = appendProblem(l.scratch[:0], 503, "too many connections", l.date)
+		if answered := l.g.cfg.Answered; answered != nil {
+			answered(Answer{Status: 503})
+		}
 		c.closing = true
 		l.send(c, l.scratch)
 		return

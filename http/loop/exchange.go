@@ -83,6 +83,7 @@ type Exchange struct {
 	close     bool
 	aborted   bool
 	hijacked  bool
+	ended     bool // endHandler was called
 	hold      *heldConn
 	routeName string
 
@@ -106,7 +107,7 @@ func (x *Exchange) reset(l *Loop, c *conn, t *Turn) {
 	x.body, x.pipe, x.bodyAt = nil, nil, 0
 	x.began, x.took = time.Time{}, 0
 	x.clearAnswer()
-	x.close, x.aborted, x.hijacked = false, false, false
+	x.close, x.aborted, x.hijacked, x.ended = false, false, false, false
 	x.started, x.chunked, x.inflight = false, false, false
 	x.hold, x.routeName, x.writeBy = nil, "", time.Time{}
 	x.sending = false

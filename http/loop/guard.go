@@ -40,6 +40,7 @@ func (x *Exchange) call() {
 		}
 		if v := recover(); v != nil {
 			x.panicked(v)
+			x.endHandler()
 			return
 		}
 		x.exitedOffLoop()
@@ -49,6 +50,7 @@ func (x *Exchange) call() {
 	} else {
 		x.l.g.cfg.Handler.Serve(x)
 	}
+	x.endHandler()
 	returned = true
 }
 
@@ -73,6 +75,7 @@ func (x *Exchange) panicked(v any) {
 func (x *Exchange) exitedOffLoop() {
 	x.dropHold()
 	x.aborted = true
+	x.endHandler()
 	x.detach()
 	x.completeOffLoop()
 	go x.l.g.runWaitingOffLoop()

@@ -105,6 +105,7 @@ func (g *Group) runOffLoop(x *Exchange) {
 		x.began = x.l.k.Now()
 		if x.gone.Load() {
 			x.aborted = true // nobody waits for the answer any more
+			x.endHandler()
 		} else {
 			x.call()
 		}

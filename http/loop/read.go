@@ -206,7 +206,6 @@ func (l *Loop) serveInline(t *Turn, c *conn, data []byte, head int, body *bodySp
 	l.routes.quick(route)
 	l.noteRoute(x)
 	t.out = x.appendAnswer(t.out)
-	x.endHandler()
 	l.conclude(c, x)
 	return used, false
 }

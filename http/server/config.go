@@ -65,7 +65,9 @@ type Config struct {
 	// adopted. Neither may block.
 	Accepted func(fd int) (keep bool)
 	Closed   func()
-	// Answered is called once for every answer, those without a handler included.
+	// Answered is called once for every answer, those without a handler included,
+	// on the goroutine that made it. Behind a handler it may block like one; for a
+	// refusal (Answer.Exchange is nil) it may not.
 	Answered func(Answer)
 
 	// Tick runs on the first loop every TickEvery; a missed tick is not made up

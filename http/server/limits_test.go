@@ -328,3 +328,27 @@ func TestAnswerReachesAPeerThatStillSends(t *testing.T) {
 		}
 	}
 }
+
+// TestAnsweredMayBlock: an access log whose reader has stopped stalls nobody else.
+func TestAnsweredMayBlock(t *testing.T) {
+	stuck := make(chan struct{})
+	_, addr := start(t, server.Config{
+		Handler: server.HandlerFunc(hello),
+		Answered: func(a server.Answer) {
+			if string(a.Exchange.Request().Path) == "/stuck" {
+				<-stuck
+			}
+		},
+	})
+	late, lateR := dial(t, addr)
+	send(t, late, "GET /stuck HTTP/1.1\r\nHost: a\r\n\r\n")
+	c, r := dial(t, addr)
+	for range 3 {
+		send(t, c, "GET / HTTP/1.1\r\nHost: a\r\n\r\n")
+		answer(t, r, "GET")
+	}
+	close(stuck)
+	if _, body := answer(t, lateR, "GET"); body != "Hello, World!" {
+		t.Errorf("the late answer = %q", body)
+	}
+}
