@@ -96,19 +96,13 @@ func appendCall(dst []byte, before, text, after string, o *ScriptOptions) ([]byt
 }
 
 // isWebAddress tells whether a browser takes url for an address of the web. It
-// removes tabs and line breaks anywhere and white space in front before it
-// looks for the scheme (WHATWG URL, section 4.4); here every character up to
-// the space goes.
+// removes tabs and line breaks anywhere, and white space in front, before it
+// looks for the scheme (WHATWG URL, section 4.4); what has a scheme of another
+// spelling than these two is refused, so none gets past by that.
 func isWebAddress(url string) bool {
 	end := strings.IndexAny(url, ":/?#\\")
 	if end < 0 || url[end] != ':' {
 		return true // relative
 	}
-	scheme := strings.Map(func(r rune) rune {
-		if r <= ' ' {
-			return -1
-		}
-		return r
-	}, url[:end])
-	return strings.EqualFold(scheme, "http") || strings.EqualFold(scheme, "https")
+	return strings.EqualFold(url[:end], "http") || strings.EqualFold(url[:end], "https")
 }

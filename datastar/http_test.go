@@ -3,11 +3,9 @@
 package datastar
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -210,15 +208,4 @@ func TestNewWriterWithoutFlushIsAnErrorNotAPanic(t *testing.T) {
 	if _, err := NewWriter(w, httptest.NewRequest("GET", "/", nil)); err == nil {
 		t.Error("NewWriter on a writer that cannot flush gave no error")
 	}
-}
-
-func ExampleAppendPatchElements() {
-	frame, err := AppendPatchElements(nil, []byte("<p id=\"hi\">hello</p>"), ElementsOptions{})
-	if err != nil {
-		panic(err)
-	}
-	fmt.Print(string(bytes.TrimRight(frame, "\n")))
-	// Output:
-	// event: datastar-patch-elements
-	// data: elements <p id="hi">hello</p>
 }

@@ -84,6 +84,24 @@ func TestAppendPatchElements(t *testing.T) {
 	}
 }
 
+func TestExecuteScript(t *testing.T) {
+	for _, c := range []struct {
+		o    ScriptOptions
+		want string
+	}{
+		{ScriptOptions{}, `<script data-effect="el.remove()">f()</script>`},
+		{ScriptOptions{Keep: true}, `<script>f()</script>`},
+		{ScriptOptions{Keep: true, Attributes: []Attribute{{"type", "module"}, {"async", ""}}},
+			`<script type="module" async>f()</script>`},
+	} {
+		want := "event: datastar-patch-elements\ndata: selector body\ndata: mode append\n" +
+			"data: elements " + c.want + "\n\n"
+		if got, err := AppendExecuteScript(nil, "f()", c.o); string(got) != want || err != nil {
+			t.Errorf("AppendExecuteScript(f(), %+v) = %q, %v, want %q", c.o, got, err, want)
+		}
+	}
+}
+
 func TestErrorsAppendNothing(t *testing.T) {
 	type call func(dst []byte) ([]byte, error)
 	elements := func(o ElementsOptions) call {

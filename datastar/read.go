@@ -57,7 +57,7 @@ func signalsOf(r *http.Request, max int64) ([]byte, error) {
 	if r.Body == nil {
 		return nil, nil
 	}
-	if r.ContentLength > max {
+	if r.ContentLength > max { // only for speed
 		return nil, tooLarge(max)
 	}
 	doc, err := io.ReadAll(io.LimitReader(r.Body, max+1))
