@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"m0serve.dev/datastar"
+	"m0serve.dev/datastar/clienttest"
 	"m0serve.dev/datastar/stream"
 	"m0serve.dev/http/bus"
 	"m0serve.dev/http/sse"
@@ -246,6 +247,42 @@ func TestHeartbeatsAreComments(t *testing.T) {
 			break
 		}
 		p.wants("id", idBlock(id))
+	})
+}
+
+// TestTabInTheBackground: what happened while a tab was hidden comes when it is
+// shown, once each, and the new tab beside it gets none of that.
+func TestTabInTheBackground(t *testing.T) {
+	onBoth(t, func(t *testing.T, serve func(http.Handler) string) {
+		h := newHub(t, sse.HubConfig{})
+		s := newStream(h)
+		url := "http://" + serve(s)
+		tab := clienttest.Open(clienttest.Config{URL: url})
+		t.Cleanup(tab.Close)
+		until(t, "the stream to open", func() bool { return h.Stats().Streams == 1 })
+		texts := []string{"seen", "missed", "missed too", "live"}
+		for i, text := range texts {
+			switch i {
+			case 1:
+				until(t, "the id of the first", func() bool { return tab.LastEventID() != "" })
+				tab.Hide()
+			case 3:
+				tab.Show()
+				until(t, "the tab to come back", func() bool { return h.Stats().Streams == 1 })
+			}
+			settle(t, h, patch(t, s, text))
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), patience)
+		defer cancel()
+		for i, want := range texts {
+			e, err := tab.Next(ctx)
+			if err != nil || e.Args["elements"] != want {
+				t.Fatalf("event %d = %+v, %v; want %q", i, e, err, want)
+			}
+		}
+		if n := tab.Requests(); n != 2 || len(tab.Waits()) != 0 {
+			t.Errorf("%d requests, waits %v; want 2 and none", n, tab.Waits())
+		}
 	})
 }
 
