@@ -1,6 +1,6 @@
 module m0serve.dev/apps
 
-go 1.26
+go 1.26.0
 
 require (
 	m0serve.dev/core v0.1.0

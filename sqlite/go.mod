@@ -1,6 +1,6 @@
 module m0serve.dev/sqlite
 
-go 1.26
+go 1.26.0
 
 require (
 	modernc.org/libc v1.80.1

@@ -1,3 +1,3 @@
 module m0serve.dev/tools
 
-go 1.26
+go 1.26.0

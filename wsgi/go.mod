@@ -1,3 +1,3 @@
 module m0serve.dev/wsgi
 
-go 1.26
+go 1.26.0

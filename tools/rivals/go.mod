@@ -1,6 +1,6 @@
 module m0serve.dev/tools/rivals
 
-go 1.26
+go 1.26.0
 
 require (
 	github.com/starfederation/datastar-go v1.2.2
