@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"runtime/debug"
 	"time"
 
 	"m0serve.dev/http/bus"
@@ -89,12 +90,20 @@ func (s *service) buildHandler() (err error) {
 	return err
 }
 
+// gcPercent is the garbage collector's target unless GOGC says otherwise: with
+// more processors than cores, which the engine needs, the default collects so
+// often that the loop feels it.
+const gcPercent = 400
+
 // buildServer builds the server around the handler. What the application says
 // about it comes before what the host has to.
 func (s *service) buildServer() (err error) {
+	if os.Getenv("GOGC") == "" {
+		debug.SetGCPercent(gcPercent)
+	}
 	cfg := server.Config{
 		Log: s.log, Loops: s.cfg.Threads, BlockingMax: s.cfg.BlockingThreads,
-		Limits:       wire.Limits{HeadBytes: s.cfg.MaxHead},
+		Limits:       wire.Limits{HeadBytes: s.cfg.MaxHead, LineBytes: s.cfg.MaxHead / 2},
 		MaxBody:      noneIfZero(s.cfg.MaxBody),
 		MaxConns:     s.cfg.MaxConns,
 		DrainTimeout: noneIfZero(s.cfg.Drain), // drain has its own deadline

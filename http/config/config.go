@@ -28,7 +28,7 @@ type App struct {
 	AcceptShare     bool          // M0_ACCEPT_SHARE: hand accepted connections to idler workers
 	Drain           time.Duration // M0_DRAIN_S: bound on a graceful shutdown
 	MaxBody         int64         // M0_MAX_BODY: bytes of a request body
-	MaxHead         int           // M0_MAX_HEAD: bytes of a request head
+	MaxHead         int           // M0_MAX_HEAD: bytes of a request head, half of it for one line
 	MaxConns        int           // M0_MAX_CONNS: connections of one worker
 	Journal         int           // M0_JOURNAL: frames kept for each channel
 	DB              string        // M0_DB: database file; "" leaves it to the application
