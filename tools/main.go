@@ -50,6 +50,8 @@ func verbs() []verb {
 			"break each promise in a copy; its test must notice", sabotage},
 		{"isolate", "", "build and test each module alone, as an outsider sees it", isolate},
 		{"tidy", "", "go mod tidy for modules that require each other unpublished", tidy},
+		{"release", "VERSION [--do]",
+			"one commit, one tag a module; says what it would do without --do", release},
 	}
 }
 

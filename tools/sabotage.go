@@ -85,7 +85,7 @@ func (e *env) selectSabotages(what string, changed bool) ([]*spec.Sabotage, erro
 // matches reports whether what names s: "", its id, its module, or a folder.
 func matches(s *spec.Sabotage, what string) bool {
 	return what == "" || what == s.ID || what == s.Module || what == s.Module+"/"+s.ID ||
-		what == s.Module+"/"+s.Row || strings.HasPrefix(dirOf(s)+"/", what+"/")
+		what == s.Row || what == s.Module+"/"+s.Row || strings.HasPrefix(dirOf(s)+"/", what+"/")
 }
 
 func dirOf(s *spec.Sabotage) string {

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"go/version"
 	"os"
 	"path/filepath"
 	"strings"
@@ -31,9 +32,13 @@ func tidy(e *env, args []string) error {
 	}
 	e.con.Step("tidy", "go.mod and go.sum of each module, against the ones before it packed",
 		func(s *console.Step) error {
-			return e.withTidied(s, func(shop *pack.Shop, module string) error {
+			err := e.withTidied(s, nil, func(shop *pack.Shop, module string) error {
 				return e.takeBack(s, shop, module)
 			})
+			if err != nil {
+				return err
+			}
+			return e.oneGoLine(s)
 		})
 	if !e.con.Close("tidy") {
 		return errFailed
@@ -59,7 +64,7 @@ func isolate(e *env, args []string) error {
 // go.mod or go.sum are not tidy.
 func (e *env) isolateStep(s *console.Step, tally *gotest.Tally) error {
 	var errs []error
-	err := e.withTidied(s, func(shop *pack.Shop, module string) error {
+	err := e.withTidied(s, nil, func(shop *pack.Shop, module string) error {
 		if untidy := e.untidy(shop, module); untidy != nil {
 			errs = append(errs, untidy)
 		}
@@ -84,8 +89,9 @@ func (e *env) isolateStep(s *console.Step, tally *gotest.Tally) error {
 }
 
 // withTidied copies, tidies and publishes the modules one after another in a
-// temporary folder, and calls visit for each before the next.
-func (e *env) withTidied(s *console.Step, visit func(*pack.Shop, string) error) error {
+// temporary folder. prepare, unless nil, may change the copy before it is packed;
+// visit is called for each before the next.
+func (e *env) withTidied(s *console.Step, prepare, visit func(*pack.Shop, string) error) error {
 	tmp, err := os.MkdirTemp("", "m0-pack-")
 	if err != nil {
 		return err
@@ -95,19 +101,24 @@ func (e *env) withTidied(s *console.Step, visit func(*pack.Shop, string) error) 
 	if err != nil {
 		return err
 	}
-	version, err := e.workVersion()
+	next, err := e.workVersion()
 	if err != nil {
 		return err
 	}
 	for _, module := range tree.Names {
 		s.Doing("tidy " + module)
-		if _, err := shop.Copy(e.ctx, module); err != nil {
+		if err := shop.Copy(e.ctx, module); err != nil {
 			return err
 		}
 		if err := shop.Go(e.ctx, module, "mod", "tidy"); err != nil {
 			return fmt.Errorf("%s: %w", module, err)
 		}
-		if err := shop.Publish(e.ctx, module, version); err != nil {
+		if prepare != nil {
+			if err := prepare(shop, module); err != nil {
+				return err
+			}
+		}
+		if err := shop.Publish(e.ctx, module, next); err != nil {
 			return err
 		}
 		if err := visit(shop, module); err != nil {
@@ -151,6 +162,38 @@ func (e *env) takeBack(s *console.Step, shop *pack.Shop, module string) error {
 	return nil
 }
 
+// oneGoLine gives all modules and the workspace the highest go line that one of
+// them needs: a workspace must not be below its modules.
+func (e *env) oneGoLine(s *console.Step) error {
+	highest := ""
+	for _, module := range tree.Names {
+		var mod struct{ Go string }
+		if err := e.edit(&mod, "mod", module+"/go.mod"); err != nil {
+			return err
+		}
+		if version.Compare("go"+mod.Go, "go"+highest) > 0 {
+			highest = mod.Go
+		}
+	}
+	s.Printf("go %s everywhere", highest)
+	for _, module := range tree.Names {
+		if err := e.goRun(nil, "mod", "edit", "-go="+highest, module+"/go.mod"); err != nil {
+			return err
+		}
+	}
+	return e.goRun(nil, "work", "edit", "-go="+highest)
+}
+
+// edit reads what "go mod edit -json" or "go work edit -json" says about a file.
+func (e *env) edit(into any, kind, file string) error {
+	c := proc.Cmd{Dir: e.top, Args: []string{"go", kind, "edit", "-json", file}}
+	out, err := proc.Run(e.ctx, c)
+	if err != nil {
+		return err
+	}
+	return json.Unmarshal([]byte(out), into)
+}
+
 func readBoth(a, b string) (was, want []byte) {
 	was, _ = os.ReadFile(a) // a file that does not exist is empty
 	want, _ = os.ReadFile(b)
@@ -159,17 +202,12 @@ func readBoth(a, b string) (was, want []byte) {
 
 // workVersion returns the version that go.work replaces, the next release.
 func (e *env) workVersion() (string, error) {
-	c := proc.Cmd{Dir: e.top, Args: []string{"go", "work", "edit", "-json"}}
-	out, err := proc.Run(e.ctx, c)
-	if err != nil {
-		return "", err
-	}
 	var work struct {
 		Replace []struct {
 			Old struct{ Path, Version string }
 		}
 	}
-	if err := json.Unmarshal([]byte(out), &work); err != nil {
+	if err := e.edit(&work, "work", "go.work"); err != nil {
 		return "", err
 	}
 	for _, r := range work.Replace {

@@ -112,20 +112,29 @@ func Open(ctx context.Context, top, dir string) (*Shop, error) {
 	return s, os.MkdirAll(s.proxy(), 0o777)
 }
 
-// Copy copies the module in folder module and returns the copy's folder.
-func (s *Shop) Copy(ctx context.Context, module string) (string, error) {
+// Copy copies the module in folder module. The copy's go.sum has no sum of ours:
+// what the last release published is not what is packed now.
+func (s *Shop) Copy(ctx context.Context, module string) error {
 	files, err := Files(ctx, s.top, module)
 	if err != nil {
-		return "", err
+		return err
 	}
 	for _, name := range files {
 		from := filepath.Join(s.top, module, filepath.FromSlash(name))
 		to := filepath.Join(s.Dir(module), filepath.FromSlash(name))
 		if err := copyFile(to, from); err != nil {
-			return "", fmt.Errorf("pack: copy %s: %w", module, err)
+			return fmt.Errorf("pack: copy %s: %w", module, err)
 		}
 	}
-	return s.Dir(module), nil
+	sumFile := filepath.Join(s.Dir(module), "go.sum")
+	sum, err := os.ReadFile(sumFile)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("pack: %w", err)
+	}
+	return writeFile(sumFile, WithoutOurs(sum))
 }
 
 // Dir returns the folder of the copy of a module.
