@@ -278,10 +278,10 @@ func FuzzParser(f *testing.F) {
 		"retry: 3000\nretry: x\nretry:\n\n",
 		"retry: 99999999999999999999\n\n",
 		":comment\ndata : no\ndata:  two\n\n", "event\ndata:a\r\rid:9\n",
-		"data:\xff\n\n", "event: e\xc3\ndata:a\n\n",
+		"data:a\n\uFEFFdata:b\n\n", "data:a\r\ndata:b\r\n\r\n", "data:\xff\n\n", "event: e\xc3\ndata:a\n\n",
 	} {
-		for _, cut := range []uint{0, 5, 11, 12} {
-			f.Add([]byte(s), cut)
+		for cut := range len(s) {
+			f.Add([]byte(s), uint(cut))
 		}
 	}
 	f.Fuzz(func(t *testing.T, b []byte, cut uint) {

@@ -93,13 +93,13 @@ func (h *here) Close(how loop.Ending) {
 	h.Wake()
 }
 
-// holdHere serves the stream on the handler's goroutine. The deadlines that the
-// server set for an ordinary request do not hold for a stream.
+// holdHere serves the stream on the handler's goroutine. The write deadline that
+// the server set for an ordinary request does not hold for a stream; its read
+// deadline net/http lifts itself.
 func holdHere(w http.ResponseWriter, r *http.Request, slot *Slot) {
 	rc := http.NewResponseController(w)
 	why := loop.ClosedByError // should a write panic
 	defer func() { slot.Closed(why) }()
-	_ = rc.SetReadDeadline(time.Time{})
 	extendWrite(rc)
 	w.WriteHeader(http.StatusOK)
 	if err := rc.Flush(); err != nil {

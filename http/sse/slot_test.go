@@ -54,6 +54,23 @@ func TestSlotRedeliveryFilter(t *testing.T) {
 	}
 }
 
+// TestSlotPrime: what waited while the stream was caught up comes behind what it
+// is caught up with, and only what is not in that.
+func TestSlotPrime(t *testing.T) {
+	s := NewSlot(nil, 3, nil)
+	s.paused = true
+	for _, id := range []uint64{4, 5, 6, 0} {
+		s.Push(frame(id, "c", "", fmt.Sprint("live", id, " ")))
+	}
+	if got := given(s); got != "" {
+		t.Errorf("a paused slot gives %q; want nothing", got)
+	}
+	s.prime(frame(0, "", "", "hello "), frame(4, "c", "", "old4 "), frame(5, "c", "", "old5 "))
+	if got, want := given(s), "hello old4 old5 live6 live0 "; got != want || s.Last() != 6 {
+		t.Errorf("primed slot gives %q, last id %d; want %q, 6", got, s.Last(), want)
+	}
+}
+
 func TestSlotPolicies(t *testing.T) {
 	for _, c := range []struct {
 		policy Policy
