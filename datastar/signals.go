@@ -22,8 +22,8 @@ type SignalsOptions struct {
 
 // AppendPatchSignals appends the event that merges the JSON object into the
 // page's signals (RFC 7386: null removes one). The text is sent as it is, also
-// over several lines; the client reads it. Nothing is appended when it returns
-// an error.
+// over several lines. It has to come from an encoder: what is not JSON the
+// client runs as JavaScript. Nothing is appended when it returns an error.
 func AppendPatchSignals(dst, object []byte, o SignalsOptions) ([]byte, error) {
 	if err := o.check(); err != nil {
 		return dst, err

@@ -82,7 +82,7 @@ func readThrough(t *testing.T, addr, path string, bytes int64, last string) ([]s
 		URL:   "http://" + proxy.ln.Addr().String() + path,
 		Sleep: func(context.Context, time.Duration) {},
 	})
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	ctx, cancel := context.WithTimeout(context.Background(), patience/2)
 	defer cancel()
 	var got []string
 	for !slices.Contains(got, last) {

@@ -98,23 +98,23 @@ func TestUnknownIdGetsTheSnapshotOnce(t *testing.T) {
 			last = patch(t, s, strconv.Itoa(i+2))
 		}
 		settle(t, h, last)
-		for name, c := range map[string]struct{ query, id string }{
-			"too old":     {"", text(first)},
-			"no number":   {"", "what"},
-			"since 0":     {"?since=0", ""},
-			"since what":  {"?since=what", ""},
-			"since early": {"?since=" + text(first), ""},
+		for _, c := range []struct{ name, query, id string }{
+			{"too old", "", text(first)},
+			{"no number", "", "what"},
+			{"since 0", "?since=0", ""},
+			{"since what", "?since=what", ""},
+			{"since early", "?since=" + text(first), ""},
 		} {
-			before := calls.Load()
+			name, before := c.name, calls.Load()
 			p := open(t, addr, c.query, c.id)
+			next := patch(t, s, name) // behind the snapshot, which was made before the stream began
+			settle(t, h, next)
 			p.wants(name, element("all"), idBlock(last))
+			p.wants(name, frame(name, next)...)
 			if n := calls.Load() - before; n != 1 {
 				t.Errorf("%s: %d snapshots; want 1", name, n)
 			}
 			// The id of the snapshot is good for the next time.
-			next := patch(t, s, name)
-			settle(t, h, next)
-			p.wants(name, frame(name, next)...)
 			open(t, addr, "", text(last)).wants(name+", back", frame(name, next)...)
 			last = next
 		}

@@ -104,7 +104,8 @@ func TestPublishThatFailsFillsItsPlace(t *testing.T) {
 				t.Errorf("%s: Publish = %d, %v; want an error", name, id, err)
 			}
 		}()
-		p.wants(name, idBlock(before+1))
+		next := patch(t, s, "next")
+		p.wants(name, append([]string{idBlock(before + 1)}, frame("next", next)...)...)
 	}
 }
 
