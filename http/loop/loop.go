@@ -21,10 +21,12 @@ const (
 )
 
 const (
-	turnInBytes    = 64 << 10 // the read buffer of an owner
-	turnEvents     = 256
-	outFlushBytes  = 64 << 10 // a batch of answers is sent when it is as long
-	lingerBytesMax = 256 << 10
+	turnInBytes   = 64 << 10 // the read buffer of an owner
+	turnEvents    = 256
+	outFlushBytes = 64 << 10 // a batch of answers is sent when it is as long
+	// lingerBytesMax bounds what a peer may still send after its answer, beside
+	// LingerTimeout: enough for it to notice the answer before it is cut off.
+	lingerBytesMax = 16 << 20
 	heldSliceMax   = 512 // held connections fed in one turn: below 10 ms
 	disarmEvery    = 4 * time.Millisecond
 )
