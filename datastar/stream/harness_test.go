@@ -11,7 +11,6 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
-	"strings"
 	"testing"
 	"time"
 
@@ -131,15 +130,19 @@ func ask(t *testing.T, addr, query, lastID string) *page {
 // block reads up to the next blank line.
 func (p *page) block() string {
 	p.t.Helper()
-	var b strings.Builder
+	block, err := p.read()
+	if err != nil {
+		p.t.Fatalf("after %q: %v; want a whole block", block, err)
+	}
+	return block
+}
+
+func (p *page) read() (block string, err error) {
 	for {
 		line, err := p.r.ReadString('\n')
-		b.WriteString(line)
-		if err != nil {
-			p.t.Fatalf("after %q: %v; want a whole block", b.String(), err)
-		}
-		if line == "\n" {
-			return b.String()
+		block += line
+		if err != nil || line == "\n" {
+			return block, err
 		}
 	}
 }
@@ -148,8 +151,8 @@ func (p *page) block() string {
 func (p *page) wants(name string, blocks ...string) {
 	p.t.Helper()
 	for i, want := range blocks {
-		if got := p.block(); got != want {
-			p.t.Fatalf("%s: block %d is %q; want %q", name, i, got, want)
+		if got, err := p.read(); got != want {
+			p.t.Fatalf("%s: block %d is %q (%v); want %q", name, i, got, err, want)
 		}
 	}
 }

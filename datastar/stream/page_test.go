@@ -162,6 +162,7 @@ func TestSnapshotThatFailsCutsThePage(t *testing.T) {
 			},
 		})
 		p := ask(t, serve(s), "", "unknown")
+		patch(t, s, "too late")
 		wantsFarewell(t, p, time.Second, 3*time.Second)
 	})
 }
@@ -175,7 +176,7 @@ func TestNoSnapshot(t *testing.T) {
 		settle(t, h, one)
 		p := open(t, serve(s), "", "unknown")
 		if got := p.block(); !strings.HasPrefix(got, ": ") {
-			t.Errorf("first comes %q; want a comment", got)
+			t.Fatalf("first comes %q; want a comment", got)
 		}
 		p.wants("id", idBlock(one))
 		two := patch(t, s, "two")
@@ -194,7 +195,7 @@ func wantsFarewell(t *testing.T, p *page, least, most time.Duration) (wait time.
 	ms, err := strconv.Atoi(strings.TrimSuffix(strings.TrimPrefix(block, "retry: "), "\n\n"))
 	wait = time.Duration(ms) * time.Millisecond
 	if err != nil || wait < least || wait > most {
-		t.Errorf("the farewell is %q; want retry between %v and %v", block, least, most)
+		t.Fatalf("the farewell is %q; want retry between %v and %v", block, least, most)
 	}
 	if rest, err := io.ReadAll(p.r); !errors.Is(err, io.ErrUnexpectedEOF) || len(rest) > 0 {
 		t.Errorf("behind the farewell comes %q, %v; want a cut: after a clean end pages stay away",
