@@ -48,6 +48,7 @@ func verbs() []verb {
 		{"build-apps", "", "build every application and command", buildApps},
 		{"sabotage", "[ID|MODULE|MODULE/PKG] [--changed]",
 			"break each promise in a copy; its test must notice", sabotage},
+		{"bench", "[NAME] [--json]", "ours beside rivals in one run: " + benchNames(), benchRun},
 		{"isolate", "", "build and test each module alone, as an outsider sees it", isolate},
 		{"tidy", "", "go mod tidy for modules that require each other unpublished", tidy},
 		{"release", "VERSION [--do]",

@@ -123,6 +123,7 @@ func (e *env) sabotageStep(s *console.Step, list []*spec.Sabotage) error {
 	defer os.RemoveAll(tmp)
 	r := &spec.Runner{Top: e.top, Tmp: tmp}
 	outcomes := runAll(e.ctx, r, list, func(o spec.Outcome) {
+		s.Doing("after " + o.Sabotage.ID)
 		s.Printf("%-13s %-28s %-14s %5.1fs", o.Verdict, o.Sabotage.Module+"/"+o.Sabotage.ID,
 			o.Sabotage.Row, o.Took.Seconds())
 	})

@@ -68,12 +68,12 @@ func Fetch(ctx context.Context) (string, error) {
 		return "", err
 	}
 	defer os.RemoveAll(tmp)
-	_, err = proc.Run(ctx, proc.Cmd{Dir: tmp, Args: []string{
+	said, err := proc.Run(ctx, proc.Cmd{Dir: tmp, Args: []string{
 		"python3", "-m", "pip", "download", "--quiet", "--no-deps", "--only-binary=:all:",
 		"--python-version", python, "--dest", tmp, pkg,
 	}})
 	if err != nil {
-		return "", fmt.Errorf("datastarjs: pip cannot fetch %s: %s", pkg, lastLine(err.Error()))
+		return "", fmt.Errorf("datastarjs: pip cannot fetch %s: %s", pkg, lastLine(said))
 	}
 	wheels, err := filepath.Glob(filepath.Join(tmp, "*.whl"))
 	if err != nil || len(wheels) != 1 {

@@ -87,7 +87,7 @@ func (r *Runner) run(ctx context.Context, s *Sabotage) (Verdict, string) {
 	case got.err == nil:
 		return Survived, got.output
 	case !strings.Contains(got.output, s.Want):
-		return WrongReason, fmt.Sprintf("want %q in:\n%s", s.Want, got.output)
+		return WrongReason, fmt.Sprintf("%s\nwant %q in it", got.output, s.Want)
 	}
 	return Killed, ""
 }

@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: MIT
+
+// Package bench measures our programs beside others, both in one run: a figure is
+// a pair of measurements and the ratio that was promised. Ours and the rival take
+// turns, and the best of each counts, because other work on a machine can only
+// make a run worse. Absolute figures belong to the machine they are printed with;
+// only the ratios are compared with anything.
+package bench
+
+import (
+	"fmt"
+	"time"
+)
+
+// Figure is one promise measured: ours beside a rival's.
+type Figure struct {
+	Name  string  `json:"name"`
+	Unit  string  `json:"unit"`
+	Ours  float64 `json:"ours"`
+	Other float64 `json:"rival"`
+	Rival string  `json:"rival_name"`
+
+	// Ratio is the bound on ours divided by the rival's: the least it may be when
+	// MoreIsBetter, else the most. Zero: no bound.
+	Ratio        float64 `json:"ratio_target"`
+	MoreIsBetter bool    `json:"more_is_better"`
+
+	// Limit is the most that ours may be, whatever the rival does. Zero: none.
+	Limit float64 `json:"limit,omitempty"`
+}
+
+// Got returns ours divided by the rival's.
+func (f Figure) Got() float64 {
+	if f.Other == 0 {
+		return 0
+	}
+	return f.Ours / f.Other
+}
+
+// Met reports whether the figure keeps what was promised. A figure that was not
+// measured keeps nothing.
+func (f Figure) Met() bool {
+	if f.Ours <= 0 || f.Other <= 0 {
+		return false
+	}
+	if f.Limit > 0 && f.Ours > f.Limit {
+		return false
+	}
+	switch {
+	case f.Ratio == 0:
+		return true
+	case f.MoreIsBetter:
+		return f.Got() >= f.Ratio
+	}
+	return f.Got() <= f.Ratio
+}
+
+// Head is the line above figures.
+func Head() string {
+	return fmt.Sprintf("%-34s %12s %12s %-22s %7s  %-22s %s",
+		"figure", "ours", "rival", "", "ratio", "target", "")
+}
+
+// String is the line of a figure.
+func (f Figure) String() string {
+	verdict := "met"
+	switch {
+	case f.Ours <= 0 || f.Other <= 0:
+		verdict = "NOT MEASURED"
+	case !f.Met():
+		verdict = "MISSED"
+	}
+	return fmt.Sprintf("%-34s %12s %12s %-22s %6.2fx  %-22s %s", f.Name+", "+f.Unit,
+		number(f.Ours), number(f.Other), f.Rival, f.Got(), f.target(), verdict)
+}
+
+func (f Figure) target() string {
+	sign := "<="
+	if f.MoreIsBetter {
+		sign = ">="
+	}
+	switch {
+	case f.Ratio == 0 && f.Limit == 0:
+		return "none"
+	case f.Ratio == 0:
+		return fmt.Sprintf("<= %s", number(f.Limit))
+	case f.Limit == 0:
+		return fmt.Sprintf("%s %.2fx", sign, f.Ratio)
+	}
+	return fmt.Sprintf("%s %.2fx and <= %s", sign, f.Ratio, number(f.Limit))
+}
+
+func number(x float64) string {
+	switch {
+	case x >= 1000:
+		return fmt.Sprintf("%.0f", x)
+	case x >= 10:
+		return fmt.Sprintf("%.1f", x)
+	}
+	return fmt.Sprintf("%.2f", x)
+}
+
+// Best keeps the better of what it is given.
+type Best struct {
+	More  bool // more is better
+	value float64
+	set   bool
+}
+
+// Add takes one measurement.
+func (b *Best) Add(x float64) {
+	if !b.set || (x > b.value) == b.More {
+		b.value, b.set = x, true
+	}
+}
+
+// Value returns the best so far, zero before the first.
+func (b *Best) Value() float64 { return b.value }
+
+// seconds returns a duration in seconds for flags of other programs.
+func seconds(d time.Duration) string {
+	return fmt.Sprint(max(1, int(d.Round(time.Second)/time.Second)))
+}

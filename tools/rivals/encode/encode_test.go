@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: MIT
+
+// Package encode_test compares the encoding of Datastar events with the official
+// Go SDK, for an event that goes to a thousand streams: ours is encoded once and
+// its bytes copied to each, the SDK encodes it into each response.
+package encode_test
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	rival "github.com/starfederation/datastar-go/datastar"
+
+	"m0serve.dev/datastar"
+)
+
+var (
+	html    = "<ul id=\"list\">\n" + strings.Repeat("<li>a line of usual length</li>\n", 32) + "</ul>"
+	signals = []byte(`{"count":12345,"user":{"name":"someone","tags":["a"]},"live":true}`)
+)
+
+// sink is a response that forgets.
+type sink struct{ header http.Header }
+
+func (s *sink) Header() http.Header         { return s.header }
+func (s *sink) Write(p []byte) (int, error) { return len(p), nil }
+func (s *sink) WriteHeader(int)             {}
+func (s *sink) Flush()                      {}
+
+// newRival returns the SDK's stream on a response that forgets.
+func newRival() *rival.ServerSentEventGenerator {
+	r := httptest.NewRequest(http.MethodGet, "/", nil)
+	return rival.NewSSE(&sink{http.Header{}}, r)
+}
+
+func newOurs(b *testing.B) *datastar.Writer {
+	b.Helper()
+	r := httptest.NewRequest(http.MethodGet, "/", nil)
+	w, err := datastar.NewWriter(&sink{http.Header{}}, r)
+	if err != nil {
+		b.Fatal(err)
+	}
+	return w
+}
+
+func BenchmarkElements(b *testing.B) {
+	b.Run("ours/append", func(b *testing.B) {
+		dst, page := make([]byte, 0, 8<<10), []byte(html)
+		for b.Loop() {
+			if _, err := datastar.AppendPatchElements(dst, page, datastar.ElementsOptions{}); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
+	b.Run("ours/writer", func(b *testing.B) {
+		w := newOurs(b)
+		for b.Loop() {
+			if err := w.PatchElements(html, datastar.ElementsOptions{}); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
+	b.Run("theirs", func(b *testing.B) {
+		w := newRival()
+		for b.Loop() {
+			if err := w.PatchElements(html); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
+}
+
+func BenchmarkSignals(b *testing.B) {
+	b.Run("ours/append", func(b *testing.B) {
+		dst := make([]byte, 0, 8<<10)
+		for b.Loop() {
+			if _, err := datastar.AppendPatchSignals(dst, signals, datastar.SignalsOptions{}); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
+	b.Run("theirs", func(b *testing.B) {
+		w := newRival()
+		for b.Loop() {
+			if err := w.PatchSignals(signals); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
+}
