@@ -39,6 +39,7 @@ func (s *service) adopt() (err error) {
 		s.page.Worker(in.Index).Claim(os.Getpid())
 		s.bus, err = bus.Open(bus.Config{
 			Page: s.page, Read: in.BusRead, Write: in.Bus, Index: in.Index, Log: s.log,
+			Lost: func(frames uint64) { s.context.Hub.Lost(frames) },
 		})
 		if err != nil {
 			return wrongInheritance(worker.EnvBus, err)

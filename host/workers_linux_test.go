@@ -30,6 +30,9 @@ func TestMain(m *testing.M) {
 	}
 	// A test that was cut short leaves nobody behind.
 	go func() { _, _ = io.Copy(io.Discard, os.Stdin); os.Exit(9) }()
+	if role == "flood" {
+		Main(flooded())
+	}
 	Main(crew(role))
 }
 
