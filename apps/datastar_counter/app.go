@@ -64,7 +64,7 @@ func (a *app) encode(dst []byte) ([]byte, error) {
 
 func (a *app) snapshot(ctx *host.Context) func(context.Context) ([]byte, uint64, error) {
 	return func(context.Context) ([]byte, uint64, error) {
-		id := ctx.Hub.Stats().Delivered
+		id := ctx.Hub.LastID() // before the count, which may be newer
 		events, err := a.encode(nil)
 		return events, id, err
 	}

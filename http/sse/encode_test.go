@@ -278,7 +278,8 @@ func FuzzParser(f *testing.F) {
 		"retry: 3000\nretry: x\nretry:\n\n",
 		"retry: 99999999999999999999\n\n",
 		":comment\ndata : no\ndata:  two\n\n", "event\ndata:a\r\rid:9\n",
-		"data:a\n\uFEFFdata:b\n\n", "data:a\r\ndata:b\r\n\r\n", "data:\xff\n\n", "event: e\xc3\ndata:a\n\n",
+		"data:a\n\uFEFFdata:b\n\n", "data:a\r\ndata:b\r\n\r\n", "data:\xff\n\n",
+		"event: e\xc3\ndata:a\n\n",
 	} {
 		for cut := range len(s) {
 			f.Add([]byte(s), uint(cut))
