@@ -4,7 +4,10 @@ package datastar
 
 import (
 	"context"
+	"encoding/json"
 	"io"
+	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 )
@@ -110,5 +113,44 @@ func BenchmarkThousandStreams(b *testing.B) {
 				b.Fatal(err)
 			}
 		}
+	}
+}
+
+// nowhere is a response that costs nothing, to compare with other libraries.
+type nowhere struct{ header http.Header }
+
+func (n nowhere) Header() http.Header         { return n.header }
+func (n nowhere) Write(b []byte) (int, error) { return len(b), nil }
+func (n nowhere) WriteHeader(int)             {}
+func (n nowhere) FlushError() error           { return nil }
+
+// BenchmarkWriter is the whole way of an event, but for the socket.
+func BenchmarkWriter(b *testing.B) {
+	s, err := NewWriter(nowhere{http.Header{}}, httptest.NewRequest("GET", "/", nil))
+	if err != nil {
+		b.Fatal(err)
+	}
+	line, page := string(lineKB), string(page20)
+	full := ElementsOptions{Selector: "#list", Mode: Inner, Common: Common{ID: "123456789"}}
+	for _, c := range []struct {
+		name string
+		call func() error
+	}{
+		{"elements_1K", func() error { return s.PatchElements(line, ElementsOptions{}) }},
+		{"elements_1K_options", func() error { return s.PatchElements(line, full) }},
+		{"elements_20K_430_lines", func() error { return s.PatchElements(page, ElementsOptions{}) }},
+		{"signals_100B", func() error {
+			return s.PatchSignals(json.RawMessage(object), SignalsOptions{})
+		}},
+		{"script", func() error { return s.ExecuteScript("console.log(1)", ScriptOptions{}) }},
+	} {
+		b.Run(c.name, func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				if err := c.call(); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
 	}
 }
