@@ -150,15 +150,13 @@ func (e *env) goRun(env []string, args ...string) error {
 
 // test runs "go test -json" with args in folder dir below the top.
 func (e *env) test(s *console.Step, tally *gotest.Tally, dir string, args ...string) error {
-	before, _, _ := tally.Counts()
 	c := proc.Cmd{
 		Dir:  filepath.Join(e.top, filepath.FromSlash(dir)),
 		Args: append([]string{"go", "test", "-json"}, args...),
 	}
 	err := tally.Test(e.ctx, c, s.Doing)
 	passed, failed, skipped := tally.Counts()
-	s.Printf("%d more tests passed; so far %d passed, %d failed, %d skipped",
-		passed-before, passed, failed, skipped)
+	s.Printf("so far %d tests passed, %d failed, %d skipped", passed, failed, skipped)
 	return err
 }
 

@@ -97,10 +97,12 @@ func (e *env) withTidied(s *console.Step, prepare, visit func(*pack.Shop, string
 		return err
 	}
 	defer os.RemoveAll(tmp)
+	s.Doing("wait for the module cache")
 	shop, err := pack.Open(e.ctx, e.top, tmp)
 	if err != nil {
 		return err
 	}
+	defer shop.Close()
 	next, err := e.workVersion()
 	if err != nil {
 		return err

@@ -75,11 +75,13 @@ type Shop struct {
 	dir   string
 	cache string   // module cache of its own, kept between runs
 	env   []string // of every go command
+	held  *os.File // lock on the module cache, until Close
 }
 
 // Open makes a shop in the folder dir. The module cache lies in the user's cache,
 // so that third-party modules are built once; ours are removed from it, since a
-// version in a module cache is never read again.
+// version in a module cache is never read again. Shops of other processes wait for
+// Close.
 func Open(ctx context.Context, top, dir string) (*Shop, error) {
 	out, err := proc.Run(ctx, proc.Cmd{
 		Dir: top, Args: []string{"go", "env", "-json", "GOPROXY", "GOMODCACHE", "GOFLAGS"},
@@ -96,6 +98,9 @@ func Open(ctx context.Context, top, dir string) (*Shop, error) {
 		return nil, fmt.Errorf("pack: no cache folder: %w", err)
 	}
 	s := &Shop{top: top, dir: dir, cache: filepath.Join(caches, "m0", "modules")}
+	if err := s.lockCache(); err != nil {
+		return nil, err
+	}
 	for _, ours := range []string{tree.Root, "cache/download/" + tree.Root} {
 		if err := os.RemoveAll(filepath.Join(s.cache, filepath.FromSlash(ours))); err != nil {
 			return nil, fmt.Errorf("pack: empty the module cache: %w", err)
@@ -110,6 +115,26 @@ func Open(ctx context.Context, top, dir string) (*Shop, error) {
 		}, ","),
 	}
 	return s, os.MkdirAll(s.proxy(), 0o777)
+}
+
+func (s *Shop) lockCache() error {
+	if err := os.MkdirAll(s.cache, 0o777); err != nil {
+		return fmt.Errorf("pack: %w", err)
+	}
+	f, err := os.Create(s.cache + ".lock")
+	if err != nil {
+		return fmt.Errorf("pack: %w", err)
+	}
+	s.held = f
+	if err := lock(f); err != nil {
+		return fmt.Errorf("pack: lock %s: %w", f.Name(), err)
+	}
+	return nil
+}
+
+// Close lets other shops use the module cache.
+func (s *Shop) Close() error {
+	return s.held.Close()
 }
 
 // Copy copies the module in folder module. The copy's go.sum has no sum of ours:

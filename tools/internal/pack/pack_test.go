@@ -7,8 +7,10 @@ import (
 	"bytes"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"testing"
+	"time"
 
 	"m0serve.dev/tools/internal/proc"
 )
@@ -67,5 +69,35 @@ func TestWithoutOurs(t *testing.T) {
 	}
 	if got := WithoutOurs(nil); len(got) != 0 {
 		t.Errorf("WithoutOurs(nil) = %q, want nothing", got)
+	}
+}
+
+func TestShopsTakeTurns(t *testing.T) {
+	if runtime.GOOS == "windows" || runtime.GOOS == "plan9" {
+		t.Skip("there is no lock here")
+	}
+	t.Setenv("XDG_CACHE_HOME", t.TempDir())
+	first, err := Open(t.Context(), ".", t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := make(chan *Shop)
+	go func() {
+		second, err := Open(t.Context(), ".", t.TempDir())
+		if err != nil {
+			t.Errorf("second Open = %v, want nil", err)
+		}
+		got <- second
+	}()
+	select {
+	case <-got:
+		t.Fatal("the second Open did not wait for Close of the first")
+	case <-time.After(300 * time.Millisecond):
+	}
+	if err := first.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := (<-got).Close(); err != nil {
+		t.Fatal(err)
 	}
 }
