@@ -108,6 +108,8 @@ func Open(ctx context.Context, top, dir string) (*Shop, error) {
 	}
 	s.env = []string{
 		"GOWORK=off", "GOMODCACHE=" + s.cache,
+		// The go command indexes a module in a module cache once for ever.
+		"GODEBUG=goindex=0",
 		"GOFLAGS=" + strings.TrimSpace(now.GOFLAGS+" -mod=mod -modcacherw"),
 		"GONOSUMDB=" + tree.Root, "GONOSUMCHECK=" + tree.Root,
 		"GOPROXY=" + strings.Join([]string{
