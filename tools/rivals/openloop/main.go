@@ -62,6 +62,7 @@ func main() {
 // A job is one request and when it is due.
 type job struct {
 	due   time.Time
+	late  time.Duration // of the generator, whatever the server does
 	path  string
 	quick bool
 }
@@ -101,7 +102,9 @@ func generate(jobs chan<- job, rate int, length time.Duration, m mix) {
 		if wait := time.Until(due); wait > 0 {
 			time.Sleep(wait)
 		}
-		jobs <- m.job(due, rnd.Float64())
+		j := m.job(due, rnd.Float64())
+		j.late = time.Since(due)
+		jobs <- j
 	}
 }
 
@@ -123,7 +126,7 @@ func (m *mix) job(due time.Time, at float64) job {
 func serveJobs(c net.Conn, addr string, jobs <-chan job, samples chan<- sample) {
 	buf := make([]byte, 4096)
 	for j := range jobs {
-		s := sample{quick: j.quick, late: time.Since(j.due)}
+		s := sample{quick: j.quick, late: j.late}
 		if err := ask(c, j.path, buf); err != nil {
 			s.failed = true
 			c.Close()
