@@ -151,7 +151,7 @@ func (e *env) benchHello(s *console.Step) ([]bench.Figure, error) {
 			Other: cpu[rival].Value(), Rival: rival, Ratio: most}
 	}
 	return []bench.Figure{
-		rates("native", "nethttp", 1.8), rates("std", "nethttp", 1.6), rates("native", "fasthttp", 1),
+		rates("native", "nethttp", 1.6), rates("std", "nethttp", 1.5), rates("native", "fasthttp", 1),
 		cpus("native", "nethttp", 0.6), cpus("std", "nethttp", 0.7), cpus("native", "fasthttp", 1),
 	}, nil
 }
