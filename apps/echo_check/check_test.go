@@ -10,6 +10,7 @@ import (
 	"io"
 	"net/http"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -85,6 +86,10 @@ func (k *checker) ending(t *talk, c *scenario, answers []*answer, f *faults) (ex
 	stays := c.Closes != nil && !*c.Closes
 	switch {
 	case len(answers) == 0:
+	case stays && answers[0].status == http.StatusSwitchingProtocols:
+		if err := t.pinged(); err != nil {
+			f.add("a WebSocket ping: %v", err)
+		}
 	case stays:
 		if err := t.alive(); err != nil {
 			f.add("%v", err)
@@ -178,6 +183,10 @@ func holds(name string, t *talk, answers []*answer) bool {
 		return first.header.Get("Content-Length") == ""
 	case "close-hdr":
 		return first.close
+	case "upgrade": // the key of every case is the example of RFC 6455, section 1.3
+		return first.header.Get("Sec-WebSocket-Accept") == "s3pPLMBiTxaQ9kYGzzhZRbK+xOo=" &&
+			strings.EqualFold(first.header.Get("Upgrade"), "websocket") &&
+			strings.EqualFold(first.header.Get("Connection"), "upgrade")
 	}
 	return false
 }

@@ -23,6 +23,7 @@ import (
 //	/status/N      status N, 200 to 599
 //	/big/N         N bytes
 //	/noread        answers without reading the body
+//	/ws            a WebSocket that echoes frames
 //
 // Everything else is answered with the body of the request.
 type echo struct {
@@ -59,6 +60,10 @@ func (e *echo) order(path string, peer uint16) order {
 func (e *echo) Serve(x *server.Exchange) {
 	path := string(x.Request().Path)
 	o := e.order(path, x.Peer().Port())
+	if path == "/ws" {
+		e.serveWebSocket(x)
+		return
+	}
 	var body []byte
 	if o.body {
 		read, whole := x.Body()
@@ -82,6 +87,10 @@ func (e *echo) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	peer, _ := netip.ParseAddrPort(r.RemoteAddr)
 	path := r.URL.EscapedPath()
 	o := e.order(path, peer.Port())
+	if path == "/ws" {
+		e.upgrade(w, r)
+		return
+	}
 	var body []byte
 	if o.body {
 		var err error

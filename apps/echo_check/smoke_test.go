@@ -123,18 +123,9 @@ func TestCorpusHTTP1(t *testing.T) {
 	if testing.Short() {
 		t.Skip("a smoke: real binary, real sockets")
 	}
-	var cases []*scenario
-	var skipped []string
-	for _, c := range http1Corpus(t) {
-		if c.Needs == "" {
-			cases = append(cases, c)
-		} else {
-			skipped = append(skipped, c.ID)
-		}
-	}
-	t.Logf("%d cases, %d skipped that need /ws: %v", len(cases), len(skipped), skipped)
-	if len(cases) < 280 {
-		t.Errorf("%d cases, want at least 280", len(cases))
+	cases := http1Corpus(t)
+	if len(cases) < 290 {
+		t.Errorf("%d cases, want at least 290", len(cases))
 	}
 	eachMode(t, func(t *testing.T, k *checker) {
 		found := runAll(len(cases), 32, func(i int) faults { return k.check(cases[i]) })
