@@ -98,6 +98,10 @@ func (l *Loop) open(fd int, peer netip.AddrPort, refused bool) {
 		l.send(c, l.scratch)
 		return
 	}
+	if l.draining {
+		l.setRead(c, l.now+drainNew)
+		return
+	}
 	l.setRead(c, l.after(l.g.cfg.HeadTimeout))
 }
 

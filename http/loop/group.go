@@ -97,12 +97,10 @@ func (g *Group) Listen(fd int) error {
 	return nil
 }
 
-// Adopt takes over a connection that somebody else has accepted. It must not
-// block.
+// Adopt takes over a connection that somebody else has accepted, also while the
+// group drains: it was connected before the stop and has nobody else left. It
+// must not block.
 func (g *Group) Adopt(fd int, peer netip.AddrPort) error {
-	if g.draining.Load() {
-		return ErrClosed
-	}
 	g.adopt(fd, peer, nil)
 	return nil
 }

@@ -135,3 +135,46 @@ func TestNewRefusesNonsense(t *testing.T) {
 		}
 	}
 }
+
+// TestDrainServesAConnectionThatASiblingHandedOver: it was on its way when the
+// drain began, and nobody else has it.
+func TestDrainServesAConnectionThatASiblingHandedOver(t *testing.T) {
+	given := make(chan int, 1)
+	entered, release := make(chan struct{}), make(chan struct{})
+	taker, takerAddr := start(t, server.Config{HTTP: http.HandlerFunc(
+		func(w http.ResponseWriter, r *http.Request) {
+			if r.URL.Path == "/wait" {
+				close(entered)
+				<-release
+			}
+			_, _ = io.WriteString(w, "served")
+		})})
+	_, addr := start(t, server.Config{
+		Handler:  server.HandlerFunc(hello),
+		Accepted: func(fd int) bool { given <- fd; return false },
+	})
+	busy, busyAnswers := dial(t, takerAddr)
+	send(t, busy, "GET /wait HTTP/1.1\r\nHost: a\r\n\r\n")
+	<-entered
+	c, r := dial(t, addr)
+	fd := <-given
+	drained := make(chan error, 1)
+	go func() { drained <- taker.Shutdown(context.Background()) }()
+	for !taker.Draining() {
+		time.Sleep(time.Millisecond)
+	}
+	if err := taker.Adopt(fd); err != nil {
+		t.Fatalf("Adopt during a drain = %v", err)
+	}
+	send(t, c, "GET / HTTP/1.1\r\nHost: a\r\n\r\n")
+	if _, body := answer(t, r, "GET"); body != "served" {
+		t.Errorf("body = %q, want served", body)
+	}
+	close(release)
+	if _, body := answer(t, busyAnswers, "GET"); body != "served" {
+		t.Errorf("body of the request in flight = %q, want served", body)
+	}
+	if err := <-drained; err != nil {
+		t.Errorf("Shutdown = %v, want nil", err)
+	}
+}
