@@ -77,8 +77,9 @@ func (x *Exchange) exitedOffLoop() {
 	x.aborted = true
 	x.endHandler()
 	x.detach()
+	g := x.l.g // x is somebody else's once it is complete
 	x.completeOffLoop()
-	go x.l.g.runWaitingOffLoop()
+	go g.runWaitingOffLoop()
 }
 
 // dropHold parts x from a source that was never fed.
