@@ -31,15 +31,18 @@ func TestDefaults(t *testing.T) {
 
 func TestParseValues(t *testing.T) {
 	got, err := Parse(lookupIn(map[string]string{
-		"M0_HOST": "::1", "M0_PORT": "0", "M0_WORKERS": "4", "M0_THREADS": "2",
+		"M0_HOST": "::1", "M0_PORT": "0",
+		"M0_TLS_CERT": "c.pem", "M0_TLS_KEY": "k.pem", "M0_WORKERS": "4", "M0_THREADS": "2",
 		"M0_BLOCKING_THREADS": "32", "M0_ACCEPT_SHARE": "0", "M0_DRAIN_S": "0.5",
 		"M0_MAX_BODY": "1G", "M0_MAX_HEAD": "32k", "M0_MAX_CONNS": "10", "M0_JOURNAL": "0",
 		"M0_DB": "todo.db", "M0_DATASTAR_JS": "./datastar.js",
+		"M0_PUBLISH_SOCKET": "/run/site/publish.sock",
 	}))
 	want := App{
-		Host: "::1", Workers: 4, Threads: 2, BlockingThreads: 32,
+		Host: "::1", TLSCert: "c.pem", TLSKey: "k.pem", Workers: 4, Threads: 2, BlockingThreads: 32,
 		Drain: 500 * time.Millisecond, MaxBody: 1 << 30, MaxHead: 32 << 10,
 		MaxConns: 10, DB: "todo.db", DatastarJS: "./datastar.js",
+		PublishSocket: "/run/site/publish.sock",
 	}
 	if err != nil || got != want {
 		t.Errorf("Parse = %+v, %v; want %+v", got, err, want)

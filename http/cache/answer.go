@@ -1,0 +1,215 @@
+// SPDX-License-Identifier: MIT
+
+package cache
+
+import (
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"m0serve.dev/http/etag"
+	"m0serve.dev/http/middleware"
+)
+
+// entryBytes is what an answer costs beside its texts.
+const entryBytes = 512
+
+// An answer is one that is kept. It is never written once it is made.
+type answer struct {
+	status  int
+	fields  []field // of the handler, those of one hop left out
+	values  int     // of all fields
+	body    []byte
+	length  []string // Content-Length, with no room behind it
+	vary    []string // names, sorted
+	variant string   // what the request said in them
+	tags    []string
+	pattern string // of the route, for logs
+	life    lifetime
+}
+
+// A field is one of an answer. Vary is not among them.
+type field struct {
+	name   string
+	values []string
+}
+
+// hop are the fields that are for the next hop alone (RFC 9110 section 7.6.1),
+// and those that are made anew for each client.
+var hop = [...]string{
+	"Age", "Connection", "Content-Length", "Keep-Alive", "Proxy-Authenticate",
+	"Proxy-Authentication-Info", "Proxy-Connection", "Te", "Transfer-Encoding", "Upgrade", "Vary",
+}
+
+// newAnswer makes an answer of what the handler has set.
+func newAnswer(r *http.Request, status int, own http.Header, body []byte, tagField string) *answer {
+	a := &answer{
+		status: status, body: slices.Clone(body), length: []string{strconv.Itoa(len(body))},
+		pattern: r.Pattern,
+	}
+	a.vary, _ = varyOf(own)
+	a.variant = string(appendVariant(nil, a.vary, r))
+	connection := strings.Join(own["Connection"], ",")
+	for name, values := range own {
+		switch {
+		case name == tagField:
+			a.tags = splitTags(values)
+		case len(values) == 0, slices.Contains(hop[:], name), names(connection, name):
+		default:
+			a.fields = append(a.fields, field{name, slices.Clone(values)})
+			a.values += len(values)
+		}
+	}
+	return a
+}
+
+// names reports whether the list names the field.
+func names(list, name string) bool {
+	for item := range strings.SplitSeq(list, ",") {
+		if strings.EqualFold(strings.Trim(item, " \t"), name) {
+			return true
+		}
+	}
+	return false
+}
+
+func splitTags(values []string) (tags []string) {
+	for _, v := range values {
+		tags = append(tags, strings.FieldsFunc(v, func(c rune) bool {
+			return c == ',' || c == ' ' || c == '\t'
+		})...)
+	}
+	slices.Sort(tags)
+	return slices.Compact(tags)
+}
+
+// date gives the answer the time at which it was made, so that a client does
+// not take it for one of the moment it is sent.
+func (a *answer) date(now time.Time) {
+	for _, f := range a.fields {
+		if f.name == "Date" {
+			return
+		}
+	}
+	a.fields = append(a.fields, field{"Date", []string{now.UTC().Format(http.TimeFormat)}})
+	a.values++
+}
+
+// size is what the answer costs under a key.
+func (a *answer) size(key string) int64 {
+	n := entryBytes + 2*len(key) + len(a.body) + len(a.variant)
+	for _, f := range a.fields {
+		n += len(f.name) + 32
+		for _, v := range f.values {
+			n += len(v) + 16
+		}
+	}
+	for _, t := range a.tags {
+		n += len(t) + 32
+	}
+	return int64(n)
+}
+
+// fits reports whether the answer is one for r (RFC 9111 section 4.1).
+func (a *answer) fits(r *http.Request) bool {
+	var room [128]byte
+	return string(appendVariant(room[:0], a.vary, r)) == a.variant
+}
+
+// appendVariant appends what r says in the fields. A field that is missing and
+// one that is empty are two things.
+func appendVariant(dst []byte, vary []string, r *http.Request) []byte {
+	for _, name := range vary {
+		values := r.Header[name]
+		switch {
+		case name == "Host":
+			dst = append(append(dst, 0, '='), r.Host...)
+			continue
+		case len(values) == 0:
+			dst = append(dst, 0, '-')
+			continue
+		}
+		dst = append(dst, 0, '=')
+		for i, v := range values {
+			if i > 0 {
+				dst = append(dst, ',')
+			}
+			dst = append(dst, strings.Trim(v, " \t")...)
+		}
+	}
+	return dst
+}
+
+// age is how old the answer is.
+func (a *answer) age(now time.Time) time.Duration { return max(now.Sub(a.life.made), 0) }
+
+// send answers r from the cache. Values are copied, apart from the length: what
+// is kept is never in the hands of others.
+func (a *answer) send(w http.ResponseWriter, r *http.Request, now time.Time) {
+	h := w.Header()
+	room := make([]string, 0, a.values+1)
+	for _, f := range a.fields {
+		start := len(room)
+		room = append(room, f.values...)
+		h[f.name] = room[start:len(room):len(room)]
+	}
+	middleware.AddVary(h, a.vary...)
+	room = append(room, strconv.FormatInt(int64(a.age(now)/time.Second), 10))
+	h["Age"] = room[len(room)-1 : len(room) : len(room)]
+	if a.pattern != "" {
+		r.Pattern = a.pattern
+	}
+	a.write(w, r)
+}
+
+// write answers r; the header has the fields of the answer already.
+func (a *answer) write(w http.ResponseWriter, r *http.Request) {
+	h := w.Header()
+	if a.isHeldBy(r, h) {
+		etag.NotModified(w)
+		return
+	}
+	if a.status != http.StatusNoContent {
+		h["Content-Length"] = a.length
+	}
+	w.WriteHeader(a.status)
+	if r.Method != http.MethodHead && len(a.body) > 0 {
+		_, _ = w.Write(a.body) // the peer may be gone: nobody is left to tell
+	}
+}
+
+// isHeldBy reports whether the client has the answer already (RFC 9110 section
+// 13.2.2). h has the fields of the answer.
+func (a *answer) isHeldBy(r *http.Request, h http.Header) bool {
+	if a.status != http.StatusOK {
+		return false
+	}
+	if lines := r.Header["If-None-Match"]; len(lines) > 0 {
+		tag := first(h["Etag"])
+		for _, line := range lines {
+			if etag.Match(line, tag, false) {
+				return true
+			}
+		}
+		return false
+	}
+	since, modified := first(r.Header["If-Modified-Since"]), first(h["Last-Modified"])
+	if since == "" || modified == "" {
+		return false
+	}
+	if since == modified {
+		return true
+	}
+	asked, err := http.ParseTime(since)
+	at, err2 := http.ParseTime(modified)
+	return err == nil && err2 == nil && !at.After(asked)
+}
+
+func first(values []string) string {
+	if len(values) == 0 {
+		return ""
+	}
+	return values[0]
+}

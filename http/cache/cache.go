@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: MIT
+
+package cache
+
+import (
+	"context"
+	"net/http"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// A Cache keeps answers. New makes one; its methods may be called from any
+// goroutine.
+type Cache struct {
+	cfg Config
+
+	mu      sync.RWMutex
+	store   *store
+	running map[*flight]struct{} // answers that are being made
+	flights map[string]*flight   // those that may be waited for, by whole key
+
+	closing   context.Context
+	close     context.CancelFunc
+	refreshes sync.WaitGroup
+	renewing  atomic.Int32 // refreshes at work
+	counts    counters
+}
+
+// counters are those of Stats that are counted without the lock.
+type counters struct {
+	hits, misses, shared, stale, passed, refreshed, invalidated, panics atomic.Uint64
+}
+
+// Stats is what a cache has done so far, and what it holds.
+type Stats struct {
+	Hits        uint64 // answered by what is kept and fresh
+	Misses      uint64 // ran the handler, and so did Passes
+	Shared      uint64 // waited for the answer to another's request, and got it
+	Stale       uint64 // answered by what is stale, as the answer allows
+	Passes      uint64 // got an answer that is nobody else's
+	Refreshes   uint64 // stale answers renewed behind their clients' backs
+	Evictions   uint64 // entries that had to make room
+	Invalidated uint64 // entries that were taken out
+	Panics      uint64 // of handlers, that a stale answer covered
+	Entries     int
+	Bytes       int64
+}
+
+// New makes a cache.
+func New(cfg Config) *Cache {
+	cfg = cfg.filled()
+	c := &Cache{
+		cfg: cfg, store: newStore(cfg.MaxBytes, cfg.MaxEntries),
+		running: make(map[*flight]struct{}), flights: make(map[string]*flight),
+	}
+	c.closing, c.close = context.WithCancel(context.Background())
+	return c
+}
+
+// Close ends the refreshes that are at work, and waits for them. The cache goes
+// on serving, without refreshes.
+func (c *Cache) Close() {
+	c.mu.Lock()
+	c.close() // under the lock: no refresh begins behind it
+	c.mu.Unlock()
+	c.refreshes.Wait()
+}
+
+// Stats tells what the cache has done.
+func (c *Cache) Stats() Stats {
+	c.mu.RLock()
+	defer c.mu.RUnlock()
+	return Stats{
+		Hits: c.counts.hits.Load(), Misses: c.counts.misses.Load(),
+		Shared: c.counts.shared.Load(), Stale: c.counts.stale.Load(),
+		Passes: c.counts.passed.Load(), Refreshes: c.counts.refreshed.Load(),
+		Evictions: c.store.evictions, Invalidated: c.counts.invalidated.Load(),
+		Panics: c.counts.panics.Load(), Entries: len(c.store.entries), Bytes: c.store.bytes(),
+	}
+}
+
+// Invalidate forgets every variant of the answers under the keys, and tells how
+// many there were. An answer that is being made at the moment is not kept, and
+// whoever asks from now on does not wait for it. Without Config.Key a key is a
+// URL such as "http://example.com/notes?page=2".
+func (c *Cache) Invalidate(keys ...string) (entries int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, key := range keys {
+		if res := c.store.resources[key]; res != nil {
+			entries += c.removeLocked(res.entries)
+		}
+		c.abandonLocked(func(f *flight) bool { return f.primary == key })
+	}
+	return entries
+}
+
+// InvalidatePrefix is Invalidate for all keys with that prefix; "" is all. It
+// looks at every key.
+func (c *Cache) InvalidatePrefix(prefix string) (entries int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for key, res := range c.store.resources {
+		if strings.HasPrefix(key, prefix) {
+			entries += c.removeLocked(res.entries)
+		}
+	}
+	c.abandonLocked(func(f *flight) bool { return strings.HasPrefix(f.primary, prefix) })
+	return entries
+}
+
+// InvalidateTag is Invalidate for the answers that carry one of the tags. Which
+// tags an answer will carry that is being made nobody knows yet, so none of
+// those is kept.
+func (c *Cache) InvalidateTag(tags ...string) (entries int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, tag := range tags {
+		entries += c.removeLocked(c.store.tagged[tag])
+	}
+	c.abandonLocked(func(*flight) bool { return true })
+	return entries
+}
+
+func (c *Cache) removeLocked(entries map[*entry]struct{}) int {
+	n := len(entries)
+	for e := range entries {
+		c.store.remove(e)
+	}
+	c.counts.invalidated.Add(uint64(n))
+	return n
+}
+
+// abandonLocked keeps the answers of some flights from being kept or joined.
+func (c *Cache) abandonLocked(is func(*flight) bool) {
+	for f := range c.running {
+		if is(f) {
+			f.lost = true
+			c.unlistLocked(f)
+		}
+	}
+}
+
+// appendKey appends what r asks for, apart from Vary.
+func (c *Cache) appendKey(dst []byte, r *http.Request) []byte {
+	if c.cfg.Key != nil {
+		return append(dst, c.cfg.Key(r)...)
+	}
+	scheme := "http://"
+	if r.TLS != nil {
+		scheme = "https://"
+	}
+	dst = append(append(dst, scheme...), r.Host...)
+	dst = append(dst, r.URL.EscapedPath()...)
+	if r.URL.RawQuery != "" {
+		dst = append(append(dst, '?'), r.URL.RawQuery...)
+	}
+	return dst
+}
+
+// A found is what the cache knows of a request.
+type found struct {
+	key     []byte // whole
+	primary int    // of it, the length of the key without the variant
+	answer  *answer
+	pass    bool // nobody waits for it
+}
+
+// findLocked looks for r; the lock may be held for reading only. room is where
+// the key is made.
+func (c *Cache) findLocked(r *http.Request, room []byte, now time.Time) (f found) {
+	f.key = c.appendKey(room, r)
+	f.primary = len(f.key)
+	res := c.store.resources[string(f.key)]
+	if res == nil {
+		return f
+	}
+	f.key = appendVariant(f.key, res.vary, r)
+	e := c.store.entries[string(f.key)]
+	if e == nil {
+		return f
+	}
+	e.use()
+	if e.answer == nil {
+		f.pass = now.Before(e.pass)
+		return f
+	}
+	f.answer = e.answer
+	return f
+}
+
+// keepLocked keeps a, or, for nil, notes that nobody shall wait for a while.
+func (c *Cache) keepLocked(r *http.Request, primary string, a *answer, now time.Time) {
+	var own []string
+	if a != nil {
+		own = a.vary
+	}
+	vary, ok := c.store.widen(primary, own)
+	if !ok {
+		return
+	}
+	key := primary + string(appendVariant(nil, vary, r))
+	c.store.put(primary, key, vary, a, now.Add(c.cfg.PassFor))
+}

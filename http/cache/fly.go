@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: MIT
+
+package cache
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"maps"
+	"net/http"
+	"slices"
+	"time"
+
+	"m0serve.dev/http/internal/capture"
+)
+
+// A run is one run of the handler for a flight. It belongs to the goroutine of
+// the handler.
+type run struct {
+	c      *Cache
+	f      *flight
+	w      http.ResponseWriter
+	r      *http.Request // as the client sent it
+	inner  *http.Request // as the handler gets it
+	stale  *answer       // for errors; nil: none
+	before http.Header   // what outer handlers had set
+	own    http.Header   // what the handler has set, once it has begun
+	life   lifetime
+	sent   bool // something has, or its connection is somebody else's
+	out    capture.Writer
+}
+
+// fly runs the handler and sends its answer, or the stale one.
+func (c *Cache) fly(
+	ctx context.Context, w http.ResponseWriter, r *http.Request, next http.Handler,
+	f *flight, stale *answer,
+) {
+	u := &run{c: c, f: f, w: w, r: r, inner: withoutConditions(r, ctx)}
+	u.before = maps.Clone(w.Header())
+	if stale != nil && stale.age(time.Now()) < stale.life.fresh+stale.life.staleIfError &&
+		stale.fits(r) {
+		u.stale = stale
+	}
+	u.out.Reset(w, u, c.cfg.MaxBody)
+	returned := false
+	defer func() {
+		defer f.cancel()
+		defer c.end(f, u.inner, nil, failed)
+		if !returned && u.stale != nil && !u.sent {
+			u.coverPanic(recover())
+		}
+	}()
+	next.ServeHTTP(&u.out, u.inner)
+	r.Pattern = u.inner.Pattern
+	u.finish()
+	returned = true
+}
+
+// withoutConditions is r for a handler that has to answer whole.
+func withoutConditions(r *http.Request, ctx context.Context) *http.Request {
+	inner := r.WithContext(ctx)
+	if len(r.Header["If-None-Match"]) > 0 || len(r.Header["If-Modified-Since"]) > 0 {
+		inner.Header = maps.Clone(r.Header)
+		delete(inner.Header, "If-None-Match")
+		delete(inner.Header, "If-Modified-Since")
+	}
+	return inner
+}
+
+// Begun implements capture.Owner.
+func (u *run) Begun(status int) capture.Verdict {
+	h := u.w.Header()
+	u.own = difference(h, u.before)
+	delete(h, u.c.cfg.TagField)
+	if status >= 500 && u.stale != nil {
+		u.sendStale()
+		return capture.Drop
+	}
+	var ok bool
+	u.life, ok = u.c.cfg.lifetimeOf(u.r, status, u.own, time.Now())
+	if _, comparable := varyOf(u.own); !ok || !comparable {
+		how := unshared
+		if status >= 500 {
+			how = failed
+		}
+		u.c.end(u.f, u.inner, nil, how)
+		return capture.Pass
+	}
+	return capture.Keep
+}
+
+// Passing implements capture.Owner: the answer is too long, or a stream.
+func (u *run) Passing() {
+	u.sent = true
+	u.c.counts.passed.Add(1)
+	u.c.end(u.f, u.inner, nil, unshared)
+}
+
+// difference is what is set in h and was not before.
+func difference(h, before http.Header) http.Header {
+	own := make(http.Header, len(h))
+	for name, values := range h {
+		if old, was := before[name]; !was || !slices.Equal(old, values) {
+			own[name] = slices.Clone(values)
+		}
+	}
+	return own
+}
+
+// finish keeps the answer, tells those who wait, and sends it.
+func (u *run) finish() {
+	status, body, ok := u.out.Kept()
+	if !ok {
+		// It went through, or a stale one was sent, or nothing was said: then the
+		// server answers 200, or the connection is held.
+		u.c.end(u.f, u.inner, nil, unshared)
+		return
+	}
+	a := newAnswer(u.inner, status, u.own, body, u.c.cfg.TagField)
+	a.life = u.life
+	a.date(a.life.made)
+	u.c.end(u.f, u.inner, a, shareable)
+	u.sent = true
+	a.write(u.w, u.r)
+}
+
+// sendStale sends the stale answer in the place of an error, to all who wait.
+func (u *run) sendStale() {
+	u.sent = true
+	h := u.w.Header()
+	clear(h)
+	maps.Copy(h, u.before)
+	u.c.counts.stale.Add(1)
+	u.c.end(u.f, u.inner, u.stale, failed)
+	u.stale.send(u.w, u.r, time.Now())
+}
+
+// coverPanic sends the stale answer in the place of a panic, which is logged as
+// the server would. An answer that is to be broken off is no error.
+func (u *run) coverPanic(p any) {
+	switch {
+	case p == nil: // the goroutine ends
+		return
+	case p == http.ErrAbortHandler:
+		panic(p)
+	}
+	u.c.counts.panics.Add(1)
+	u.c.cfg.Log.LogAttrs(u.r.Context(), slog.LevelError, "cache: a stale answer covers a panic",
+		slog.String("key", u.f.primary), slog.String("panic", fmt.Sprint(p)))
+	u.sendStale()
+}
+
+// refreshLocked renews a stale answer behind its client's back, unless too many
+// are being renewed already. The handler's context has nothing of the client's:
+// that may end before it, and what its values say is no matter of a shared answer.
+func (c *Cache) refreshLocked(r *http.Request, next http.Handler, f *found) {
+	if c.closing.Err() != nil || int(c.renewing.Load()) >= c.cfg.Refreshes {
+		return
+	}
+	fl, ctx := c.beginLocked(c.closing, f)
+	c.flights[fl.key] = fl
+	ctx, cancel := context.WithTimeout(ctx, c.cfg.RefreshTimeout)
+	inner := r.Clone(ctx)
+	inner.Method, inner.Body = http.MethodGet, http.NoBody
+	c.renewing.Add(1)
+	c.refreshes.Go(func() {
+		defer c.renewing.Add(-1)
+		defer cancel()
+		c.refresh(ctx, inner, next, fl)
+	})
+}
+
+// refresh runs the handler with nobody at the other end.
+func (c *Cache) refresh(ctx context.Context, r *http.Request, next http.Handler, f *flight) {
+	defer func() {
+		if p := recover(); p != nil && p != http.ErrAbortHandler {
+			c.counts.panics.Add(1)
+			c.cfg.Log.LogAttrs(ctx, slog.LevelError, "cache: a refresh panicked",
+				slog.String("key", f.primary), slog.String("panic", fmt.Sprint(p)))
+		}
+	}()
+	c.counts.refreshed.Add(1)
+	c.fly(ctx, &nobody{header: make(http.Header)}, r, next, f, nil)
+}
+
+// errNobody ends a handler that streams to nobody.
+var errNobody = errors.New("cache: nobody reads this answer")
+
+// nobody is the other end of a refresh: what is kept back arrives, and a stream
+// ends at its first byte.
+type nobody struct {
+	header http.Header
+}
+
+func (n *nobody) Header() http.Header       { return n.header }
+func (n *nobody) Write([]byte) (int, error) { return 0, errNobody }
+func (n *nobody) WriteHeader(int)           {}

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: MIT
+
+package compress
+
+import (
+	"fmt"
+	"io"
+	"sync"
+
+	"github.com/klauspost/compress/gzip"
+	"github.com/klauspost/compress/zstd"
+)
+
+const (
+	gzipLevel = 5
+	// zstdWindow is what a coder remembers. Browsers take up to 8 MiB (RFC 9659).
+	zstdWindow = 256 << 10
+)
+
+// A coder codes one body at a time.
+type coder interface {
+	io.WriteCloser
+	Flush() error
+	Reset(w io.Writer)
+}
+
+// A pool keeps coders of one coding that nobody uses, as long as the collector lets
+// it.
+type pool struct{ idle sync.Pool }
+
+func newPool(coding string) *pool {
+	p := &pool{}
+	switch coding {
+	case Zstd:
+		p.idle.New = func() any { return newZstd() }
+	case Gzip:
+		p.idle.New = func() any { return newGzip() }
+	default:
+		panic(fmt.Sprintf("compress: %q is no coding; there are %q and %q", coding, Zstd, Gzip))
+	}
+	return p
+}
+
+// get is a coder that writes to w.
+func (p *pool) get(w io.Writer) coder {
+	c := p.idle.Get().(coder)
+	c.Reset(w)
+	return c
+}
+
+// put takes a coder back, whatever it is in the middle of.
+func (p *pool) put(c coder) {
+	c.Reset(io.Discard) // it keeps no answer alive
+	p.idle.Put(c)
+}
+
+func newGzip() coder {
+	c, err := gzip.NewWriterLevel(io.Discard, gzipLevel)
+	if err != nil {
+		panic(err) // the level is a constant
+	}
+	return c
+}
+
+// newZstd makes a coder that works on the goroutine that calls it.
+func newZstd() coder {
+	c, err := zstd.NewWriter(io.Discard, zstd.WithEncoderConcurrency(1),
+		zstd.WithLowerEncoderMem(true), zstd.WithWindowSize(zstdWindow))
+	if err != nil {
+		panic(err) // the options are constants
+	}
+	return c
+}
