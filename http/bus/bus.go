@@ -63,7 +63,7 @@ func orDefault(n, def int) int {
 	return n
 }
 
-// A Bus is one process's access to the channels of its service. Publish,
+// A Bus is one process's access to the channels of its service. Publish, Broadcast,
 // SendTo, the ids and Stats may be called from any goroutine; the receiving
 // goroutine owns the order of what arrives.
 type Bus struct {
@@ -211,7 +211,20 @@ func (b *Bus) Publish(f Frame) error {
 	if err := CheckName(f.Channel); err != nil {
 		return err
 	}
-	p, err := b.pack(&f)
+	return b.publish(&f)
+}
+
+// Broadcast is Publish for the server's own frames, whose channel names are reserved.
+// Like SendTo it is never reachable from an untrusted name.
+func (b *Bus) Broadcast(f Frame) error {
+	if err := checkReserved(f.Channel); err != nil {
+		return err
+	}
+	return b.publish(&f)
+}
+
+func (b *Bus) publish(f *Frame) error {
+	p, err := b.pack(f)
 	if err != nil {
 		return err
 	}
@@ -230,9 +243,10 @@ func (b *Bus) Publish(f Frame) error {
 }
 
 // SendTo sends one of the server's own frames to one worker; its channel name
-// is reserved. Such frames stand outside the id order. It is never reachable
-// from an untrusted name. A vacant channel is a RefusedError.
+// is reserved. Such frames have no id and stand outside the order. It is never
+// reachable from an untrusted name. A vacant channel is a RefusedError.
 func (b *Bus) SendTo(index int, f Frame) error {
+	f.ID = 0
 	if err := checkReserved(f.Channel); err != nil {
 		return err
 	}
@@ -293,7 +307,7 @@ func (b *Bus) Close() {
 // Stats are the counters of one process's bus. Those of a channel count what
 // this process sent there; Line.Drops counts the drops of all processes.
 type Stats struct {
-	Published uint64 // frames given to Publish and not refused
+	Published uint64 // frames given to Publish or Broadcast and not refused
 	TooLarge  uint64 // frames refused for their size
 	Received  uint64 // frames read from this worker's channel
 	Late      uint64 // of those, delivered behind a higher id

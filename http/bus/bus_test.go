@@ -168,6 +168,25 @@ func TestSendTo(t *testing.T) {
 	}
 }
 
+// What the server says to every worker is in order with what is published.
+func TestBroadcastInOrder(t *testing.T) {
+	b := Local()
+	got := collect(t, b, 4)
+	first, second := b.NextID(), b.NextID()
+	if err := b.Broadcast(Frame{ID: second, Channel: "\x01all"}); err != nil {
+		t.Fatalf("Broadcast = %v, want nil", err)
+	}
+	mustPublish(t, b, Frame{ID: first, Channel: "news"})
+	for _, want := range []uint64{first, second} {
+		if f := await(t, got); f.ID != want {
+			t.Fatalf("received %d, want %d", f.ID, want)
+		}
+	}
+	if err := b.Broadcast(Frame{Channel: "news"}); !errors.Is(err, ErrName) {
+		t.Fatalf("Broadcast(news) = %v, want ErrName", err)
+	}
+}
+
 func TestReceiveTwice(t *testing.T) {
 	b := Local()
 	collect(t, b, 1)

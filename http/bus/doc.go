@@ -46,8 +46,8 @@
 //
 // A channel name that opens with \x01 belongs to the server ([IsReserved]).
 // Publish refuses it, and every door through which an untrusted name comes,
-// publishing or subscribing, calls [CheckName]. Only [Bus.SendTo] sends under
-// such a name.
+// publishing or subscribing, calls [CheckName]. Only [Bus.SendTo] and
+// [Bus.Broadcast] send under such a name.
 //
 // # Limits
 //

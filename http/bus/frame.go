@@ -47,7 +47,7 @@ type Frame struct {
 }
 
 // ordered reports whether a receiver puts f in its place by id.
-func (f *Frame) ordered() bool { return f.ID != 0 && !IsReserved(f.Channel) }
+func (f *Frame) ordered() bool { return f.ID != 0 }
 
 // IsReserved reports whether name belongs to the server (contract row B4).
 func IsReserved(name string) bool { return name != "" && name[0] == reservedMark }

@@ -13,8 +13,8 @@ import (
 const (
 	lineConns    = iota // open connections
 	lineBeat            // Uptime in ms at the last heartbeat; 0: never
-	linePID             // process id
-	lineState           // a State
+	linePID             // process id in the lower half, index in the upper
+	lineState           // a State in the lower half, offers in the upper
 	lineHandoffs        // connections it passed to a sibling
 	lineDrops           // frames that publishers dropped for its channel
 	lineLarge           // body bytes of large frames that wait in its channel
@@ -50,42 +50,114 @@ type Line struct {
 	words []atomic.Uint64
 }
 
+// Assign says which worker of the service has the line from here on: in a
+// rolling restart a successor has a line of its own, so that the number of the
+// line is not its index. The supervisor assigns a line that nobody has.
+func (l *Line) Assign(index int) { l.words[linePID].Store(uint64(index) << pidBits) }
+
+// Index is the index last assigned; damaged words read as some number.
+func (l *Line) Index() int { return int(l.words[linePID].Load() >> pidBits) }
+
+// pidBits is the width of the process id in its word.
+const pidBits = 32
+
 // Claim makes the line the calling worker's: a successor starts from no
-// connections and no heartbeat. The counters of hand-offs and drops go on.
+// connections and no heartbeat. The counters of hand-offs and drops go on, and
+// so do the offers: what is on its way to the predecessor is the successor's.
 func (l *Line) Claim(pid int) {
 	l.words[lineConns].Store(0)
 	l.words[lineBeat].Store(0)
-	l.words[linePID].Store(uint64(pid))
-	l.words[lineState].Store(uint64(Starting))
+	index := l.words[linePID].Load() >> pidBits
+	l.words[linePID].Store(index<<pidBits | uint64(uint32(pid)))
+	l.SetState(Starting)
 }
 
 // PID is the process id last claimed with, 0 when none or damaged.
 func (l *Line) PID() int {
-	pid := l.words[linePID].Load()
+	pid := uint64(uint32(l.words[linePID].Load()))
 	if pid > math.MaxInt32 {
 		return 0
 	}
 	return int(pid)
 }
 
-// SetState says what the worker does. The supervisor sets Starting before it
-// starts the first process for a line and Vacant when it gives one up; the
-// worker sets the others.
-func (l *Line) SetState(s State) { l.words[lineState].Store(uint64(s)) }
+// SetState says what the worker does; offers stay. The supervisor sets Starting
+// before it starts the first process for a line and Vacant when it gives one
+// up; the worker sets the others.
+func (l *Line) SetState(s State) {
+	l.swapState(func(_ State, offers uint64) (State, uint64) { return s, offers })
+}
 
 // State is what the worker said last. A damaged word reads as Starting: such a
 // worker gets its frames and no connections.
 func (l *Line) State() State {
-	s := l.words[lineState].Load()
-	if s > uint64(Draining) {
-		return Starting
-	}
-	return State(s)
+	state, _ := splitState(l.words[lineState].Load())
+	return state
 }
 
 // expect makes a vacant line one that publishers send to.
 func (l *Line) expect() {
-	l.words[lineState].CompareAndSwap(uint64(Vacant), uint64(Starting))
+	l.swapState(func(s State, offers uint64) (State, uint64) {
+		if s == Vacant {
+			s = Starting
+		}
+		return s, offers
+	})
+}
+
+// offerUnit is one offer in the word of the state: both change in one step, so
+// that an offer either is seen by a worker that begins to leave, or sees that
+// it leaves.
+const offerUnit = 1 << 32
+
+// offersMax is the largest believable number of offers: more than fit into a
+// channel.
+const offersMax = 1 << 20
+
+// Offer announces a connection that the caller is about to hand to the worker.
+// false: the worker is not ready, nothing is announced and nothing to be sent.
+func (l *Line) Offer() bool {
+	offered := false
+	l.swapState(func(s State, offers uint64) (State, uint64) {
+		if offered = s == Ready && offers < offersMax; offered {
+			offers++
+		}
+		return s, offers
+	})
+	return offered
+}
+
+// Settle ends n offers: the connections have arrived, or will not come. It
+// never goes below none.
+func (l *Line) Settle(n int) {
+	l.swapState(func(s State, offers uint64) (State, uint64) {
+		return s, offers - min(offers, uint64(n))
+	})
+}
+
+// Offers is the number of connections on their way to the worker. Someone who
+// dies on the way leaves an offer that nobody settles; what a successor finds
+// in the channel settles its predecessor's.
+func (l *Line) Offers() int {
+	_, offers := splitState(l.words[lineState].Load())
+	return int(offers)
+}
+
+func splitState(word uint64) (s State, offers uint64) {
+	if offers = word / offerUnit; uint32(word) > uint32(Draining) || offers > offersMax {
+		return Starting, 0
+	}
+	return State(word), offers
+}
+
+func (l *Line) swapState(next func(s State, offers uint64) (State, uint64)) {
+	for {
+		old := l.words[lineState].Load()
+		s, offers := next(splitState(old))
+		if l.words[lineState].CompareAndSwap(old, uint64(s)+offers*offerUnit) {
+			return
+		}
+	}
 }
 
 // Beat records that the worker is alive at now, an Uptime.

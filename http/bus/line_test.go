@@ -4,6 +4,9 @@ package bus
 
 import (
 	"math"
+	"runtime"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 )
@@ -87,6 +90,19 @@ func TestLineDamaged(t *testing.T) {
 	}
 }
 
+func TestLineKeepsItsIndex(t *testing.T) {
+	l := localPage().Worker(0)
+	l.Assign(5)
+	if l.Index() != 5 || l.PID() != 0 {
+		t.Errorf("assigned: index %d, pid %d; want 5, 0", l.Index(), l.PID())
+	}
+	l.Claim(4711)
+	l.Claim(4712)
+	if l.Index() != 5 || l.PID() != 4712 {
+		t.Errorf("claimed: index %d, pid %d; want 5, 4712", l.Index(), l.PID())
+	}
+}
+
 func TestLineLarge(t *testing.T) {
 	l := localPage().Worker(0)
 	if !l.takeLarge(60, 100) || l.takeLarge(41, 100) || !l.takeLarge(40, 100) {
@@ -96,5 +112,59 @@ func TestLineLarge(t *testing.T) {
 	l.freeLarge(100)
 	if !l.takeLarge(100, 100) || l.takeLarge(1, 100) {
 		t.Fatal("freeLarge below 0 made room that is not there")
+	}
+}
+
+// An offer either comes before the leaving, and is counted, or is refused.
+func TestOfferSeesTheLeaving(t *testing.T) {
+	l := localPage().Worker(0)
+	for _, s := range []State{Vacant, Starting, Draining} {
+		if l.SetState(s); l.Offer() || l.Offers() != 0 {
+			t.Errorf("%v: an offer was taken, offers = %d", s, l.Offers())
+		}
+	}
+	l.SetState(Ready)
+	first, second := l.Offer(), l.Offer()
+	if !first || !second || l.Offers() != 2 || l.State() != Ready {
+		t.Errorf("two offers while ready: offers = %d, state %v", l.Offers(), l.State())
+	}
+	l.SetState(Draining)
+	l.Claim(1) // a successor finds the channel as it was
+	if l.Offers() != 2 || l.State() != Starting {
+		t.Errorf("claimed: offers = %d, state %v; want 2, starting", l.Offers(), l.State())
+	}
+	l.Settle(1)
+	l.Settle(5)
+	if l.Offers() != 0 {
+		t.Errorf("settled below none: offers = %d, want 0", l.Offers())
+	}
+}
+
+// However senders and the leaving meet, no offer is taken once it was seen that
+// there is none.
+func TestOffersMeetTheLeaving(t *testing.T) {
+	for range 200 {
+		l := localPage().Worker(0)
+		l.SetState(Ready)
+		var gone atomic.Bool
+		var senders sync.WaitGroup
+		for range 4 {
+			senders.Add(1)
+			go func() {
+				defer senders.Done()
+				for l.Offer() {
+					if gone.Load() {
+						t.Error("an offer was taken behind the end of the last one")
+					}
+					l.Settle(1)
+				}
+			}()
+		}
+		l.SetState(Draining)
+		for l.Offers() > 0 {
+			runtime.Gosched()
+		}
+		gone.Store(true)
+		senders.Wait()
 	}
 }

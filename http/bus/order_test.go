@@ -77,7 +77,9 @@ func TestOrder(t *testing.T) {
 		{"a name of the server", func(r *orderRun) {
 			r.arrive(13)
 			r.push(Frame{ID: 12, Channel: "\x01"}, r.now)
-		}, []uint64{12}, 0, 1},
+			r.push(Frame{Channel: "\x01"}, r.now)
+			r.arrive(11)
+		}, []uint64{0, 11, 12, 13}, 0, 0},
 		{"no window", func(r *orderRun) { r.window = -1; r.arrive(13, 12, 14) },
 			[]uint64{13, 12, 14}, 1, 0},
 		{"the end", func(r *orderRun) { r.arrive(14, 12); r.flush() }, []uint64{12, 14}, 0, 0},

@@ -55,6 +55,24 @@ func (c *Channels) Close() error {
 	return errors.Join(errs...)
 }
 
+// Discard throws away what waits in channel i and returns how many frames that
+// was: the last ones to a worker that was given up. Whoever gets the channel next
+// would take them for history that goes on with its own first frame. Only the
+// process that made the channels calls it, while the line is vacant.
+func (c *Channels) Discard(i int) (frames int) {
+	var buf [1]byte // the rest of a frame goes with it
+	for {
+		_, fd, err := sys.BusRecv(c.Read[i], buf[:])
+		if fd >= 0 {
+			_ = sys.BusClose(fd)
+		}
+		if err != nil && err != sys.ErrBusCut {
+			return frames
+		}
+		frames++
+	}
+}
+
 // A socketSender writes to an inherited descriptor, which stays its owner's.
 type socketSender struct {
 	fd       int

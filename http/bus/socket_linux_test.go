@@ -55,6 +55,34 @@ func TestLargeBounded(t *testing.T) {
 	}
 }
 
+// A channel that changes hands has nothing left in it, large bodies included.
+func TestDiscardEmptiesAChannel(t *testing.T) {
+	page, _ := newTestPage(t, 1)
+	channels, err := NewChannels(1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = channels.Close() }()
+	page.Worker(0).SetState(Starting)
+	before := ownDescriptors(t)
+	writer, err := Open(Config{Page: page, Read: -1, Write: channels.Write})
+	if err != nil {
+		t.Fatal(err)
+	}
+	mustPublish(t, writer, Frame{Channel: "c", Body: []byte("small")})
+	mustPublish(t, writer, Frame{Channel: "c", Body: bytes.Repeat([]byte("l"), inlineBody+1)})
+	writer.Close()
+	if got := channels.Discard(0); got != 2 {
+		t.Errorf("Discard = %d, want 2", got)
+	}
+	if got := channels.Discard(0); got != 0 {
+		t.Errorf("Discard again = %d, want 0", got)
+	}
+	if after := ownDescriptors(t); after != before {
+		t.Errorf("%d descriptors after it, %d before", after, before)
+	}
+}
+
 // What is no frame is counted and passed over.
 func TestDamagedDatagrams(t *testing.T) {
 	page, _ := newTestPage(t, 1)

@@ -11,6 +11,9 @@ import (
 
 const (
 	acceptBatch = 64 // connections taken in one turn
+	// lastBatches bounds what a drain still takes: 4,096 connections, as many as
+	// the kernel queues by default. They were connected before the stop.
+	lastBatches = 64
 	acceptPause = 100 * time.Millisecond
 	complainGap = 5 * time.Second
 	// refusedMax bounds the connections beyond MaxConns that are told so.
@@ -23,6 +26,7 @@ type acceptor struct {
 	reserve    int           // given up for one accept when the table is full
 	resumeAt   time.Duration // 0: accepting
 	complainAt time.Duration // the next complaint at the earliest
+	batches    int           // taken since the drain began
 }
 
 // listen starts accepting from fd, which becomes the loop's.
@@ -40,26 +44,34 @@ func (l *Loop) listen(fd int) {
 	}
 }
 
-// acceptReady takes what waits at the listener.
-func (l *Loop) acceptReady() {
+// acceptReady takes what waits at the listener. more: there may be some left.
+func (l *Loop) acceptReady() (more bool) {
 	for i := 0; i < acceptBatch && l.accept.listener >= 0; i++ {
 		fd, peer, err := l.k.Accept(l.accept.listener)
 		switch err {
 		case nil:
 			l.accepted(fd, peer)
 		case sys.EAGAIN:
-			return
+			return false
 		case sys.EINTR, sys.ECONNABORTED, sys.EPERM:
 		case sys.EMFILE, sys.ENFILE:
 			if !l.shed() {
 				l.pauseAccept(err)
-				return
+				return false
 			}
 		default:
 			l.pauseAccept(err)
-			return
+			return false
 		}
 	}
+	return l.accept.listener >= 0
+}
+
+// acceptLast takes what a drain still finds at the listener, a batch a turn.
+// more: the drain has to wait for another turn.
+func (l *Loop) acceptLast() (more bool) {
+	l.accept.batches++
+	return l.acceptReady() && l.accept.batches < lastBatches
 }
 
 // accepted finds an owner for a new connection.

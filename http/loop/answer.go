@@ -15,6 +15,8 @@ func (x *Exchange) appendAnswer(dst []byte) []byte {
 	switch {
 	case x.aborted || x.hijacked:
 		return dst
+	case x.hold != nil && x.hold.bare:
+		return dst
 	case x.hold != nil:
 		return x.appendHead(dst, -1)
 	case !x.started && len(x.trailers) == 0:
@@ -99,9 +101,17 @@ func (x *Exchange) Flush() error {
 		return x.over.flush(x)
 	}
 	x.detach()
+	if x.asking != nil {
+		return nil
+	}
 	if err := x.await(); err != nil {
 		return err
 	}
+	return x.startFlight()
+}
+
+// startFlight sends what was written so far; nothing else is on its way.
+func (x *Exchange) startFlight() error {
 	x.flight = x.flight[:0]
 	if !x.started {
 		x.flight = x.appendHead(x.flight, -1)
@@ -117,10 +127,10 @@ func (x *Exchange) Flush() error {
 // Inform sends an interim response (RFC 9110 section 15.2) with fields made of
 // whole lines. HTTP/1.0 peers, and those of OverHTTP, do not get it.
 func (x *Exchange) Inform(status int, fields []byte) error {
-	if x.started || status < 100 || status > 199 || status == 101 {
+	if !x.mayInform(status) {
 		return ErrStarted
 	}
-	if x.req.Minor == 0 || x.over != nil {
+	if x.req.Minor == 0 || x.over != nil || x.asking != nil {
 		return nil
 	}
 	x.detach()
@@ -131,6 +141,11 @@ func (x *Exchange) Inform(status int, fields []byte) error {
 	x.flight = append(x.flight, fields...)
 	x.flight = append(x.flight, wire.LineEnd...)
 	return x.ask(noteChunk)
+}
+
+// mayInform reports whether status is an interim one, and its time not over.
+func (x *Exchange) mayInform(status int) bool {
+	return !x.started && status >= 100 && status <= 199 && status != 101
 }
 
 // ask posts a note that will be replied to.
@@ -153,6 +168,7 @@ func (x *Exchange) reply(err error) {
 	case x.replies <- err:
 	default:
 	}
+	x.tellGuest(Written)
 }
 
 // await waits for the reply to the last note.
@@ -187,6 +203,11 @@ func (x *Exchange) completeOffLoop() {
 		x.l.post(note{kind: noteDone, x: x})
 		return
 	}
+	if x.asking != nil {
+		x.answered()
+		return
+	}
+	x.settleOffer()
 	if x.inflight {
 		x.writeBy = time.Time{} // the loop's own limit holds
 		if x.await() != nil {
@@ -206,6 +227,9 @@ func (x *Exchange) endHandler() {
 		return
 	}
 	x.ended = true
+	if x.seated {
+		x.l.g.seats.inside.Add(-1)
+	}
 	if x.status == 0 {
 		x.status = 200
 	}

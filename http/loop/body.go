@@ -31,14 +31,15 @@ type bodySpan struct {
 }
 
 // findBody looks for the whole body in rest.
-func (l *Loop) findBody(req *wire.Request, rest []byte) (b bodySpan, whole bool, err error) {
+func (l *Loop) findBody(c *conn, req *wire.Request, rest []byte) (
+	b bodySpan, whole bool, err error) {
 	cfg := &l.g.cfg
 	if !req.Chunked {
 		n := req.ContentLength
 		if cfg.MaxBody >= 0 && n > cfg.MaxBody {
 			return b, false, wire.ErrBodyTooLarge
 		}
-		b.stream = req.Expect100 || n > int64(cfg.ReadAhead)
+		b.stream = req.Expect100 || n > int64(cfg.ReadAhead) && !l.awaitsLong(c, n)
 		if int64(len(rest)) < n {
 			return b, false, nil
 		}
@@ -61,6 +62,19 @@ func (l *Loop) findBody(req *wire.Request, rest []byte) (b bodySpan, whole bool,
 	}
 	b.ending = dec.Remaining() == 0 && isLastChunk(rest[dataEnd:])
 	return b, dec.Done(), nil
+}
+
+// awaitsLong reports whether a body of n bytes is awaited although it is long.
+func (l *Loop) awaitsLong(c *conn, n int64) bool {
+	cfg := &l.g.cfg
+	return c.long > 0 ||
+		n <= int64(cfg.ReadAheadLong) && int64(l.long)+n <= int64(cfg.ReadAheadBudget)
+}
+
+// settleLong gives back what c had of the budget for long bodies.
+func (l *Loop) settleLong(c *conn) {
+	l.long -= c.long
+	c.long = 0
 }
 
 // isLastChunk reports whether the framing behind the data so far, which was
@@ -92,6 +106,10 @@ func (l *Loop) awaitBody(t *Turn, c *conn, data []byte, head int, b *bodySpan) {
 	l.keep(t, c, data, need)
 	if c.state == stateAhead {
 		return // the deadline is absolute
+	}
+	if need-head > l.g.cfg.ReadAhead {
+		c.long = need - head
+		l.long += c.long
 	}
 	c.state, c.chunked = stateAhead, b.chunked
 	wait := l.g.cfg.BodyTimeout
@@ -180,6 +198,7 @@ func (p *bodyPipe) feed(src []byte) (n int, err error) {
 }
 
 func (p *bodyPipe) signal() {
+	p.x.tellGuest(Readable)
 	select {
 	case p.ready <- struct{}{}:
 	default:
@@ -199,35 +218,42 @@ func (p *bodyPipe) fail(err error) {
 // read gives a handler what is there, or waits for it.
 func (p *bodyPipe) read(b []byte) (int, error) {
 	for {
-		p.mu.Lock()
-		n := copy(b, p.buf[p.at:])
-		p.at += n
-		resume := p.full && len(p.buf)-p.at <= pipeLow
-		if resume {
-			p.full = false
-		}
-		ask := n == 0 && p.asks && p.err == nil
-		if ask {
-			p.asks = false
-		}
-		err, deadline := p.err, p.deadline
-		p.mu.Unlock()
-		switch {
-		case resume:
-			p.x.l.post(note{kind: noteResume, x: p.x})
-		case ask:
-			p.x.l.post(note{kind: noteContinue, x: p.x})
-		}
-		if n > 0 || len(b) == 0 {
-			return n, nil
-		}
-		if err != nil {
-			return 0, bodyError(err)
+		n, deadline, err := p.readNow(b)
+		if n > 0 || len(b) == 0 || err != nil {
+			return n, err
 		}
 		if err := p.wait(deadline); err != nil {
 			return 0, err
 		}
 	}
+}
+
+// readNow gives what is there, asks the peer for more when that is due, and
+// returns until when it may be waited for.
+func (p *bodyPipe) readNow(b []byte) (n int, deadline time.Time, err error) {
+	p.mu.Lock()
+	n = copy(b, p.buf[p.at:])
+	p.at += n
+	resume := p.full && len(p.buf)-p.at <= pipeLow
+	if resume {
+		p.full = false
+	}
+	ask := n == 0 && p.asks && p.err == nil
+	if ask {
+		p.asks = false
+	}
+	err, deadline = p.err, p.deadline
+	p.mu.Unlock()
+	switch {
+	case resume:
+		p.x.l.post(note{kind: noteResume, x: p.x})
+	case ask:
+		p.x.l.post(note{kind: noteContinue, x: p.x})
+	}
+	if n > 0 || err == nil {
+		return n, deadline, nil
+	}
+	return 0, deadline, bodyError(err)
 }
 
 // wait waits for a signal.
@@ -243,6 +269,14 @@ func (p *bodyPipe) wait(deadline time.Time) error {
 		return nil
 	case <-timer.C:
 		return os.ErrDeadlineExceeded
+	}
+}
+
+// BreakBody ends every Read of a streamed body, on whatever goroutine, with
+// ErrGone. The connection ends behind the answer, unless the body is whole.
+func (x *Exchange) BreakBody() {
+	if x.pipe != nil {
+		x.pipe.fail(ErrGone)
 	}
 }
 
@@ -345,7 +379,7 @@ func (l *Loop) pushBodyDeadline(c *conn) {
 // resumeBody lets the peer go on.
 func (l *Loop) resumeBody(x *Exchange) {
 	c := x.c
-	if c.x != x || c.body == nil || !c.body.stopped {
+	if c == nil || c.x != x || c.body == nil || !c.body.stopped {
 		return
 	}
 	c.body.stopped = false

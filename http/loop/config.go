@@ -25,6 +25,11 @@ type Config struct {
 	// ReadAhead is how much of a body is awaited before the handler starts. A
 	// longer one is streamed to a handler off the loop; 64 KiB.
 	ReadAhead int
+	// ReadAheadLong is the same for announced bodies of which as many as fit into
+	// ReadAheadBudget bytes (64 MiB, of each loop) are awaited at a time. A handler
+	// then has all of it and runs on the loop. 0: none is.
+	ReadAheadLong   int
+	ReadAheadBudget int
 	// MaxConns bounds open connections; further ones get 503; 65536.
 	MaxConns int
 	// RequestsPerConn ends a connection after so many; no limit.
@@ -61,6 +66,14 @@ type Config struct {
 	// refusal it may not.
 	Answered func(Answer)
 
+	// Seated says that requests of this kind are served on seats alone: threads
+	// with a lock of their own, such as an interpreter's, that call Group.Sit. nil:
+	// there are none. It is asked on the loop, before the handler.
+	Seated func(*wire.Request) bool
+	// SeatedMax bounds the requests of that kind that run or wait, a Guest's too;
+	// what comes then is answered 503. 0: there is no bound but BlockingQueue.
+	SeatedMax int
+
 	// ContextValue answers Value of request contexts; nil: they have no values.
 	ContextValue func(key any) any
 
@@ -89,6 +102,7 @@ func (c Config) withDefaults() Config {
 	c.Loops = defaultTo(c.Loops, 1)
 	c.MaxBody = defaultTo(c.MaxBody, 32<<20)
 	c.ReadAhead = defaultTo(c.ReadAhead, 64<<10)
+	c.ReadAheadBudget = defaultTo(c.ReadAheadBudget, 64<<20)
 	c.MaxConns = defaultTo(c.MaxConns, 65536)
 	c.RequestsPerConn = defaultTo(c.RequestsPerConn, -1)
 	c.BlockingMax = defaultTo(c.BlockingMax, 1024)

@@ -48,6 +48,7 @@ type conn struct {
 	parser wire.RequestParser
 	in     []byte // input not served yet, own memory; nil while idle
 	need   int    // length of in before it is worth looking at again
+	long   int    // of the loop's budget for long bodies
 	out    []byte // what the kernel did not take, from outAt on
 	outAt  int
 	x      *Exchange // while busy
@@ -139,6 +140,7 @@ func (l *Loop) detachConn(c *conn) {
 // settle tells everybody who had to do with c that it is gone.
 func (l *Loop) settle(c *conn, why Reason) {
 	l.g.leave()
+	l.settleLong(c)
 	c.in, c.out, c.outAt = nil, nil, 0
 	if c.body != nil {
 		c.body.fail(ErrGone)
@@ -174,7 +176,16 @@ func (l *Loop) hangUp(c *conn) {
 	l.endHeldOf(c)
 	c.state, c.in = stateLinger, nil
 	l.watch(c, evRead)
-	l.setRead(c, l.after(l.g.cfg.LingerTimeout))
+	l.setRead(c, l.after(l.linger()))
+}
+
+// linger is how long a peer may take to read what it was sent.
+func (l *Loop) linger() time.Duration {
+	limit := l.g.cfg.LingerTimeout
+	if l.draining && (limit < 0 || limit > drainLinger) {
+		return drainLinger
+	}
+	return limit
 }
 
 // discard drops what a lingering peer sends, up to a bound.
@@ -237,7 +248,7 @@ func (l *Loop) rearm(c *conn) {
 	case c.state == stateClosed || c.state == stateCut:
 		return
 	case c.state == stateHeld:
-		want = evRead | evPeer
+		want = c.heldEvents()
 	case c.state == stateLinger:
 		want = evRead
 	case c.state == stateBusy && c.body != nil && !c.body.stopped:
@@ -303,7 +314,11 @@ func (l *Loop) readLate(c *conn) {
 	case c.state == stateBusy && c.body != nil:
 		l.drops.read++
 		l.poison(c, ErrBodyTimeout)
-	case c.state == stateIdle || c.state == stateLinger:
+	case c.state == stateHeld:
+		l.heldLate(c)
+	case c.state == stateIdle:
+		l.endIdle(c)
+	case c.state == stateLinger:
 		l.close(c, ClosedByServer)
 	}
 }

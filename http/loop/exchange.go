@@ -51,13 +51,19 @@ const (
 // answer up to 256 KiB is sent with its length when the handler returns; Flush or
 // more bytes than that start a stream.
 type Exchange struct {
-	l     *Loop
-	c     *conn     // compared off the loop, never used
-	turn  *Turn     // holds the input of a request served on the loop
-	word  uint64    // of the guard, while on the loop; 0 off it
-	route uint16    // as guessed
-	tick  bool      // not a request but Config.Tick
-	over  *overHTTP // stands for the loop; nil on one
+	l      *Loop
+	c      *conn  // compared off the loop, never used
+	turn   *Turn  // holds the input of a request served on the loop
+	word   uint64 // of the guard, while on the loop; 0 off it
+	route  uint16 // as guessed
+	tick   bool   // not a request but Config.Tick
+	on     Seat   // the thread its handler runs on; nil: a goroutine
+	guest  *guest // whose it is until End; nil: a handler's
+	offer  offer
+	ending bool      // End waits for what is being written
+	seated bool      // its handler runs on a seat
+	over   *overHTTP // stands for the loop; nil on one
+	asking *Asking   // comes from inside and has no connection; nil: from one
 
 	req    wire.Request
 	parser wire.RequestParser
@@ -85,6 +91,7 @@ type Exchange struct {
 	hijacked  bool
 	ended     bool // endHandler was called
 	hold      *heldConn
+	rest      func(*Exchange) // what is to be done without the handler's thread
 	routeName string
 
 	// Off the loop.
@@ -103,13 +110,15 @@ type Exchange struct {
 
 // reset makes x ready for a request of c, whose input is in t (nil: in x.raw).
 func (x *Exchange) reset(l *Loop, c *conn, t *Turn) {
-	x.l, x.c, x.turn, x.word, x.tick = l, c, t, 0, false
+	x.l, x.c, x.turn, x.word, x.tick, x.seated = l, c, t, 0, false, false
+	x.on, x.guest, x.ending, x.asking = nil, nil, false, nil
+	x.offer.state.Store(offerNone)
 	x.body, x.pipe, x.bodyAt = nil, nil, 0
 	x.began, x.took = time.Time{}, 0
 	x.clearAnswer()
 	x.close, x.aborted, x.hijacked, x.ended = false, false, false, false
 	x.started, x.chunked, x.inflight = false, false, false
-	x.hold, x.routeName, x.writeBy = nil, "", time.Time{}
+	x.hold, x.rest, x.routeName, x.writeBy = nil, nil, "", time.Time{}
 	x.sending = false
 	x.dec.StartLength(0)
 	if x.ctx.Load() != nil {
@@ -167,6 +176,52 @@ func (x *Exchange) Read(p []byte) (int, error) {
 	return n, nil
 }
 
+// Seat is the thread that the handler runs on, nil when it is a goroutine.
+func (x *Exchange) Seat() Seat { return x.on }
+
+// OnLoop reports whether the handler still holds up its loop: what it writes is
+// sent with the rest of the turn, when it returns.
+func (x *Exchange) OnLoop() bool { return x.word != 0 && x.l.word.Load() == x.word }
+
+// Fits reports whether n more bytes of body can be written without a wait.
+func (x *Exchange) Fits(n int) bool {
+	return len(x.out)+n <= x.limit()
+}
+
+// limit is how long the body may become before it is sent.
+func (x *Exchange) limit() int {
+	switch {
+	case x.asking != nil:
+		return askedMax
+	case x.started:
+		return chunkMax
+	}
+	return answerMax
+}
+
+// wholeMax is how long a body may be that comes in one piece and is kept whole.
+const wholeMax = 4 << 20
+
+// WriteWhole is Write for a whole body in one piece, which is sent with its
+// length when the handler returns. false: it is too long for that or for the
+// length announced, not the first piece, or not allowed; nothing is written.
+func (x *Exchange) WriteWhole(p []byte) bool {
+	if x.started || len(x.out) > 0 || len(p) > wholeMax {
+		return false
+	}
+	return x.Append(p) == nil
+}
+
+// Fail replaces the answer, if nothing of it was sent, by a problem document
+// (RFC 9457); else it breaks the connection off. detail is plain ASCII text.
+func (x *Exchange) Fail(status int, detail string) {
+	if x.started {
+		x.aborted = true
+		return
+	}
+	x.fail(status, detail)
+}
+
 // Trailers are the trailer fields of the request; complete behind the body.
 func (x *Exchange) Trailers() []wire.Field {
 	if x.pipe != nil {
@@ -210,11 +265,18 @@ func (x *Exchange) peerGone() {
 
 // cancel is called by the owner when the peer has ended its side.
 func (x *Exchange) cancel() {
-	x.unheard.Store(true) // before the look: Context stores before it looks
+	if !x.unheard.Swap(true) { // before the look: Context stores before it looks
+		x.tellGuest(Gone)
+	}
 	if ctx := x.ctx.Load(); ctx != nil {
 		ctx.cancel()
 	}
 }
+
+// Leave ends the handler's part when it returns: rest makes what is left of the
+// answer, on a goroutine of its own, and may wait there as long as it takes. A seat
+// is free meanwhile. rest must not end its goroutine, and use nothing but x.
+func (x *Exchange) Leave(rest func(x *Exchange)) { x.rest = rest }
 
 // SetRoute names the route that was found, once a router knows it, so that
 // requests of one route share a score (see the package comment).
@@ -269,6 +331,22 @@ func (x *Exchange) Field(name, value string) error {
 	return err
 }
 
+// SetLength announces the length of a body, unless Content-Length was set.
+func (x *Exchange) SetLength(n int64) {
+	if x.length < 0 && !x.started {
+		x.length = n
+	}
+}
+
+// Left is how much of the announced length was not written; negative when no
+// length was announced.
+func (x *Exchange) Left() int64 {
+	if x.length < 0 {
+		return -1
+	}
+	return x.length - x.wrote
+}
+
 func (x *Exchange) setLength(value string) error {
 	n := int64(0)
 	for i := 0; i < len(value); i++ {
@@ -321,29 +399,21 @@ func (x *Exchange) Write(p []byte) (int, error) { return writeTo(x, p) }
 func (x *Exchange) WriteString(s string) (int, error) { return writeTo(x, s) }
 
 func writeTo[T string | []byte](x *Exchange, p T) (int, error) {
-	if x.status == 0 {
-		x.status = 200
+	if err := x.admit(len(p)); err != nil {
+		return 0, err
 	}
-	if !bodyAllowed(x.status) || x.hijacked {
-		return 0, ErrNoBody
-	}
-	if x.length >= 0 && x.wrote+int64(len(p)) > x.length {
-		return 0, ErrLength
-	}
-	x.wrote += int64(len(p))
 	if x.isHead() {
 		return len(p), nil
 	}
 	n := len(p)
 	for {
-		limit := answerMax
-		if x.started {
-			limit = chunkMax
-		}
-		room := max(limit-len(x.out), 0)
+		room := max(x.limit()-len(x.out), 0)
 		if len(p) <= room {
 			x.out = append(x.out, p...)
 			return n, nil
+		}
+		if x.asking != nil {
+			return n - len(p), ErrTooBig
 		}
 		x.out = append(x.out, p[:room]...)
 		p = p[room:]
@@ -351,6 +421,21 @@ func writeTo[T string | []byte](x *Exchange, p T) (int, error) {
 			return n - len(p), err
 		}
 	}
+}
+
+// admit counts n bytes of body, or says why the answer cannot have them.
+func (x *Exchange) admit(n int) error {
+	if x.status == 0 {
+		x.status = 200
+	}
+	switch {
+	case !bodyAllowed(x.status) || x.hijacked:
+		return ErrNoBody
+	case x.length >= 0 && x.wrote+int64(n) > x.length:
+		return ErrLength
+	}
+	x.wrote += int64(n)
+	return nil
 }
 
 func (x *Exchange) isHead() bool { return string(x.req.Method) == "HEAD" }

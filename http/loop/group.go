@@ -20,9 +20,11 @@ type Group struct {
 	cfg   Config
 	loops []*Loop
 	gate  gate
+	seats *seats // nil: handlers run on goroutines
 
 	conns    atomic.Int64
 	draining atomic.Bool
+	doors    atomic.Int32  // loops that may still accept
 	quiet    chan struct{} // a value when a draining loop has become empty
 	ended    sync.WaitGroup
 	watchers sync.WaitGroup
@@ -58,6 +60,10 @@ func newGroup(cfg Config) (*Group, error) {
 	}
 	g := &Group{cfg: cfg, quiet: make(chan struct{}, 1)}
 	g.gate.max, g.gate.queueMax = cfg.BlockingMax, cfg.BlockingQueue
+	g.doors.Store(int32(cfg.Loops))
+	if cfg.Seated != nil {
+		g.seats = &seats{queueMax: cfg.BlockingQueue, max: int64(cfg.SeatedMax)}
+	}
 	for i := range cfg.Loops {
 		l, err := newLoop(g, i)
 		if l != nil {
@@ -109,11 +115,20 @@ func (g *Group) Adopt(fd int, peer netip.AddrPort) error {
 // connections, and lets those with a request end behind its answer. It returns
 // at once; see Wait.
 func (g *Group) Drain() {
-	g.draining.Store(true)
+	if g.draining.Swap(true) {
+		return
+	}
 	for _, l := range g.loops {
-		l.post(note{kind: noteDrain})
+		if !l.post(note{kind: noteDrain}) {
+			g.doors.Add(-1)
+		}
 	}
 }
+
+// Empty reports whether a group that drains has nothing left. One that has no
+// connection, but has not looked at its listener for the last time, is not
+// empty: it is about to accept what waits there.
+func (g *Group) Empty() bool { return g.doors.Load() <= 0 && g.conns.Load() == 0 }
 
 // CutHeld cuts every held connection behind the frame in hand, see EndCut.
 func (g *Group) CutHeld() {
@@ -140,33 +155,48 @@ func (g *Group) Close() {
 // when the drain starts.
 const drainNew = 500 * time.Millisecond
 
+// drainKept is the same for a connection that was answered before: its next
+// request may be on its way, for as long as the answer and the request travel, and is
+// answered as the last.
+const drainKept = 500 * time.Millisecond
+
+// drainLinger bounds LingerTimeout during a drain: what is left then has been
+// answered, and a peer that does not hang up holds up the end of nobody.
+const drainLinger = 500 * time.Millisecond
+
 // beginDrain is the owner's part of Drain.
 func (l *Loop) beginDrain() {
 	if l.draining {
 		return
 	}
 	if l.accept.listener >= 0 {
-		l.acceptReady() // they were connected before the stop
+		if l.acceptLast() {
+			l.todo.push(note{kind: noteDrain})
+			return
+		}
 		_ = l.k.Unwatch(l.poller, l.accept.listener)
 		_ = l.k.Close(l.accept.listener)
 		l.accept.listener, l.accept.resumeAt = -1, 0
 	}
 	l.draining = true
+	l.g.doors.Add(-1)
 	l.tickAt = 0
 	for _, c := range l.table {
 		switch {
+		case c != nil && c.state == stateLinger:
+			l.setRead(c, l.after(l.linger()))
 		case c == nil || c.state != stateIdle || c.pending() || len(c.in) > 0:
 		case c.served == 0:
 			l.setRead(c, l.now+drainNew)
 		default:
-			l.drainIdle(c)
+			l.setRead(c, l.now+drainKept)
 		}
 	}
 }
 
-// drainIdle ends a connection between requests, unless the next one is there:
+// endIdle ends a connection between requests, unless the next one is there:
 // it is served by the turn that reads it, and is the last.
-func (l *Loop) drainIdle(c *conn) {
+func (l *Loop) endIdle(c *conn) {
 	if n, err := l.k.Unread(int(c.fd)); err == nil && n > 0 {
 		return
 	}

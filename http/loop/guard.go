@@ -13,22 +13,65 @@ import (
 func (l *Loop) enter(t *Turn) (lost bool) {
 	x := t.x
 	l.cur = t
-	w := l.word.Load() + 1
+	w := l.enterState(inHandler)
 	x.word = w
-	l.word.Store(w) // only the owner writes an even word
-	if l.armed.Load() == 0 && l.armed.CompareAndSwap(0, 1) {
-		l.mark.Store(w)
-		l.timer.Arm(l.g.cfg.Poll)
-	}
+	l.arm(w)
 	x.call()
-	if x.word != 0 && l.word.CompareAndSwap(w, w+1) {
+	if x.rest != nil {
+		x.detach()
+	}
+	if x.word != 0 && l.word.CompareAndSwap(w, follow(w, atWork)) {
 		x.word = 0
 		return false
 	}
 	x.word = 0
-	x.completeOffLoop()
-	l.g.runWaitingOffLoop()
+	seated := x.seated // x is somebody else's once it is complete
+	x.finish()
+	l.g.leftLate(seated)
 	return true
+}
+
+// finish ends x behind its handler, which has left the loop: now, or when the rest
+// is done that the handler left to be done without it.
+func (x *Exchange) finish() {
+	if x.rest == nil {
+		x.completeOffLoop()
+		return
+	}
+	x.on = nil
+	go func() {
+		x.call()
+		x.completeOffLoop()
+	}()
+}
+
+// An ownerState is what the owner of a loop is at.
+type ownerState = uint64
+
+const (
+	atWork    ownerState = iota // touches the loop: nobody may take it
+	inHandler                   // may be taken, for being late
+	locking                     // has events and waits for its seat: may be taken, for being late
+	dozing                      // in the kernel, nothing to do: a seat may take it
+	stateBits = 3
+)
+
+// follow is the word behind w, in a new state.
+func follow(w uint64, s ownerState) uint64 { return (w | stateBits) + 1 + s }
+
+// enterState leaves atWork. Only the owner may, so a store will do.
+func (l *Loop) enterState(s ownerState) (w uint64) {
+	w = follow(l.word.Load(), s)
+	l.word.Store(w)
+	return w
+}
+
+// arm starts the watchdog's timer, unless it runs.
+func (l *Loop) arm(w uint64) {
+	if l.armed.Load() == 0 && l.armed.CompareAndSwap(0, 1) {
+		l.mark.Store(w)
+		l.timer.Arm(l.g.cfg.Poll)
+	}
 }
 
 // call runs the application and turns whatever happens into a return.
@@ -39,18 +82,25 @@ func (x *Exchange) call() {
 			return
 		}
 		if v := recover(); v != nil {
+			x.rest = nil
 			x.panicked(v)
 			x.endHandler()
 			return
 		}
 		x.exitedOffLoop()
 	}()
-	if x.tick {
+	switch rest := x.rest; {
+	case x.tick:
 		x.l.g.cfg.Tick()
-	} else {
+	case rest != nil:
+		x.rest = nil
+		rest(x)
+	default:
 		x.l.g.cfg.Handler.Serve(x)
 	}
-	x.endHandler()
+	if x.rest == nil {
+		x.endHandler()
+	}
 	returned = true
 }
 
@@ -77,9 +127,18 @@ func (x *Exchange) exitedOffLoop() {
 	x.aborted = true
 	x.endHandler()
 	x.detach()
-	g := x.l.g // x is somebody else's once it is complete
+	g, seated := x.l.g, x.seated // x is somebody else's once it is complete
 	x.completeOffLoop()
-	go g.runWaitingOffLoop()
+	go g.leftLate(seated)
+}
+
+// leftLate notes the end of a handler that lost its loop.
+func (g *Group) leftLate(seated bool) {
+	if seated {
+		g.seats.late.Add(-1)
+		return
+	}
+	g.runOffLoop(g.gate.leave())
 }
 
 // dropHold parts x from a source that was never fed.
@@ -98,41 +157,71 @@ func (x *Exchange) detach() {
 		return
 	}
 	x.word = 0
-	if x.l.word.CompareAndSwap(w, w+1) {
-		// The owner is whoever took the even word: us, and now the new goroutine.
+	if x.l.word.CompareAndSwap(w, follow(w, atWork)) {
+		// The owner is whoever took the word: us, and now the new goroutine.
+		x.offer.state.Store(offerNone)
 		x.l.g.detached.Add(1)
-		x.l.succeed()
+		late := x.l.cur
+		x.l.countLate(late)
+		x.l.succeed(late)
+		return
 	}
+	x.settleOffer()
 }
 
-// take makes the caller the loop's owner if the word is still w, an odd one.
-func (l *Loop) take(w uint64) bool {
-	if !l.word.CompareAndSwap(w, w+1) {
-		return false
+// take makes the caller the loop's owner if the word is still w. late is the
+// turn of the handler that loses the loop, nil when there is none.
+func (l *Loop) take(w uint64) (late *Turn, taken bool) {
+	if !l.word.CompareAndSwap(w, follow(w, atWork)) {
+		return nil, false
 	}
-	late := l.cur.x
+	l.asleep.Store(false)
+	if w&stateBits != inHandler {
+		return nil, true
+	}
+	late = l.cur
 	l.taken++
-	if late.c != nil {
-		l.routes.late(late.route, l.now)
+	if late.x.c != nil {
+		l.routes.late(late.x.route, l.now)
 	}
-	return true
+	l.countLate(late)
+	return late, true
 }
 
-// succeed starts the new owner. The caller has just taken the word.
-func (l *Loop) succeed() {
-	late := l.cur
+// countLate counts a handler that is off its loop from now on.
+func (l *Loop) countLate(late *Turn) {
+	if late.x.seated {
+		l.g.seats.late.Add(1)
+		return
+	}
 	l.g.gate.force()
+}
+
+// succeed starts a goroutine as the new owner. The caller has the loop.
+func (l *Loop) succeed(late *Turn) {
+	l.leader.Store(nil)
 	go l.lead(l.newTurn(), late)
 }
 
-// lead is the life of an owner that comes in the middle of a turn. The late
-// handler touches its own Exchange and input; the answers of earlier requests
-// in the same batch are the new owner's to send.
+// lead is the life of an owner that comes in the middle of a turn.
 func (l *Loop) lead(t, late *Turn) {
-	if c := late.x.c; c != nil && len(late.out) > 0 {
-		l.send(c, late.out)
-	}
+	l.takeOver(late)
 	l.run(t)
+}
+
+// takeOver goes on where a late handler was: it touches its own Exchange and
+// input, the answers of earlier requests in the same batch are the new owner's
+// to send.
+func (l *Loop) takeOver(late *Turn) {
+	if late == nil {
+		return
+	}
+	if c := late.x.c; c != nil {
+		if len(late.out) > 0 {
+			l.send(c, late.out)
+		}
+		l.sendOffer(late.x)
+	}
 }
 
 // enterTick runs the application's tick as if it were a handler.
@@ -151,6 +240,7 @@ func (l *Loop) newTurn() *Turn {
 	if n := len(l.turns); n > 0 {
 		t := l.turns[n-1]
 		l.turns = l.turns[:n-1]
+		t.seat = nil
 		return t
 	}
 	return newTurn()

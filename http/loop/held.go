@@ -25,7 +25,8 @@ type Source interface {
 	// after a Wake and again whenever the bytes before are written.
 	Next() []byte
 	// Received gets bytes the peer sent after the hold (valid during the call).
-	// false asks the loop to cut the connection.
+	// false asks the loop to cut the connection. A source that has to act on them
+	// is a Conversation.
 	Received(b []byte) bool
 	// Closed is called exactly once, when the connection is gone or given up.
 	Closed(why Reason)
@@ -44,7 +45,8 @@ type Held interface {
 type Ending uint8
 
 const (
-	// EndClean finishes the response: last chunk, or FIN when close-delimited.
+	// EndClean finishes the response: last chunk, or FIN when close-delimited. A bare
+	// one may leave the connection to the next request (HoldBare).
 	// A Datastar client takes it for the end of the stream, for good.
 	EndClean Ending = iota
 	// EndCut breaks the response off after the frame in hand, so that clients

@@ -31,6 +31,20 @@ type heldConn struct {
 	lastFrames int
 	chunked    bool
 	upgraded   bool
+	bare       bool // src writes the head, too
+	keeps      bool // … and behind it the connection serves its next request
+
+	// Of a conversation; see conversation.go.
+	conv    Conversation // src, if it is one
+	alarm   atomic.Int64 // asked for and not seen yet; 0: none
+	lateAt  time.Duration
+	retryAt time.Duration // when a place off the loop is looked for again
+	took    time.Duration // Received's, off the loop
+	route   uint16
+	busy    bool // Received runs
+	refused bool // … and has returned false; written by it
+	paused  bool // Paused was true when it was last asked
+	noted   bool // a noteHear is on its way
 }
 
 const (
@@ -68,15 +82,35 @@ func (x *Exchange) HoldConn(src Source) (held Held, chunked bool, err error) {
 		x.status = 200
 	}
 	switch {
-	case x.over != nil, x.started, x.hold != nil, x.hijacked, x.aborted, x.gone.Load(),
-		x.isHead(), x.status != 101 && !bodyAllowed(x.status), x.length >= 0,
+	case x.over != nil, x.asking != nil, x.started, x.hold != nil, x.hijacked, x.aborted,
+		x.gone.Load(), x.isHead(), x.status != 101 && !bodyAllowed(x.status), x.length >= 0,
 		x.pipe != nil && !x.pipe.isWhole():
 		return nil, false, ErrNotHoldable
 	}
 	x.hold = &heldConn{l: x.l, src: src, lastFrames: 1024}
+	x.hold.conv, _ = src.(Conversation)
 	x.hold.upgraded = x.status == 101
 	x.hold.chunked = x.req.Minor >= 1 && !x.hold.upgraded
 	return x.hold, x.hold.chunked, nil
+}
+
+// HoldBare is HoldConn for an answer of which nothing is known yet: src gives all of
+// it, head and body. Behind EndClean the connection ends; where src is of an exchange
+// that Keeps, its answer can be told apart from the next, and keeps says so, it goes on.
+func (x *Exchange) HoldBare(src Source, keeps bool) (Held, error) {
+	held, _, err := x.HoldConn(src)
+	if err != nil {
+		return nil, err
+	}
+	x.hold.bare, x.hold.chunked = true, false
+	x.hold.keeps = keeps && x.Keeps()
+	return held, nil
+}
+
+// Keeps reports whether the connection may serve another request behind the answer, as
+// far as that is known. Within HTTP/1.0 the answer has to say so.
+func (x *Exchange) Keeps() bool {
+	return !x.close && x.pipe == nil && x.over == nil && x.asking == nil
 }
 
 // hold parks c as x has asked. The head is sent by the caller.
@@ -86,8 +120,19 @@ func (l *Loop) hold(c *conn, x *Exchange) {
 	c.held, c.state = h, stateHeld
 	l.nheld++
 	l.setRead(c, 0)
+	if h.keeps {
+		return // nothing of it is a stream, and what c has of the next request waits
+	}
 	l.k.Hold(int(c.fd), heldLowat, l.g.cfg.WriteTimeout)
+	if h.conv != nil {
+		h.route = x.route ^ 1 // its own score, not that of the handshake
+		l.tend(c)
+	}
 	if len(c.in) > 0 {
+		if h.conv != nil {
+			l.hearSoon(c)
+			return
+		}
 		early := c.in
 		c.in = nil
 		l.received(c, early)
@@ -97,9 +142,14 @@ func (l *Loop) hold(c *conn, x *Exchange) {
 // received gives the source what the peer sent.
 func (l *Loop) received(c *conn, b []byte) {
 	if !c.held.src.Received(b) {
-		c.held.bits.Or(heldClosing | heldCut)
-		c.held.lastFrames = 0
+		l.refuseHeld(c.held)
 	}
+}
+
+// refuseHeld makes the next pull of h the end.
+func (l *Loop) refuseHeld(h *heldConn) {
+	h.bits.Or(heldClosing | heldCut)
+	h.lastFrames = 0
 }
 
 // feedReady feeds the held connections that were woken, in slices: between two
@@ -109,8 +159,13 @@ func (l *Loop) feedReady() {
 	for i := 0; i < heldSliceMax && l.ready.len() > 0; i++ {
 		h, _ := l.ready.pop()
 		h.bits.And(^uint32(heldQueued)) // before Next, so that no wake is lost
-		if c := h.c; c != nil && c.held == h && !c.pending() {
-			l.pull(c)
+		if c := h.c; c != nil && c.held == h {
+			if h.conv != nil {
+				l.tend(c)
+			}
+			if !c.pending() {
+				l.pull(c)
+			}
 		}
 		if i%16 == 15 && l.k.Now().Sub(start) > heldSliceTime {
 			return
@@ -142,6 +197,9 @@ func (l *Loop) pull(c *conn) {
 				c.writeBy = 0
 				l.schedule(c)
 			}
+			if h.paused {
+				l.tend(c)
+			}
 			l.rearm(c)
 			return
 		case closing:
@@ -159,6 +217,9 @@ func (l *Loop) endHeld(c *conn) {
 	h := c.held
 	cut := h.bits.Load()&heldCut != 0
 	switch {
+	case !cut && h.keeps:
+		l.goOn(c)
+		return
 	case !cut && h.chunked:
 		c.closing = true
 		l.send(c, []byte(wire.LastChunk))
@@ -171,8 +232,26 @@ func (l *Loop) endHeld(c *conn) {
 	}
 }
 
+// goOn lets a connection go on to its next request.
+func (l *Loop) goOn(c *conn) {
+	l.endHeldOf(c)
+	c.state = stateIdle
+	l.awaitNext(c)
+	l.next(c)
+}
+
 // heldEvent acts on an event of a held connection.
 func (l *Loop) heldEvent(t *Turn, c *conn, bits uint32) {
+	switch {
+	case c.held.conv != nil:
+		l.converse(c, bits)
+		return
+	case c.held.keeps: // its next request is not read yet
+		if bits&(evPeer|evGone) != 0 {
+			l.close(c, ClosedByPeer)
+		}
+		return
+	}
 	n, err := l.read(c, t.in)
 	switch {
 	case err == errWait && bits&(evPeer|evGone) == 0:
@@ -191,10 +270,14 @@ func (l *Loop) heldEvent(t *Turn, c *conn, bits uint32) {
 	}
 }
 
-// cutHeld cuts every held connection, for a drain.
+// cutHeld cuts every held connection, for a drain. A conversation ends itself.
 func (l *Loop) cutHeld() {
 	for _, c := range l.table {
-		if c != nil && c.held != nil {
+		switch {
+		case c == nil || c.held == nil:
+		case c.held.conv != nil:
+			c.held.conv.Drain()
+		default:
 			c.held.Close(EndCut)
 		}
 	}

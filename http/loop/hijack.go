@@ -12,7 +12,7 @@ type hijackedConn struct {
 // requests are written. The descriptor is the caller's; early is what the peer
 // has sent behind the request. No answer is sent.
 func (x *Exchange) Hijack() (fd int, early []byte, err error) {
-	if x.started || x.hold != nil || x.hijacked || x.over != nil {
+	if x.started || x.hold != nil || x.hijacked || x.over != nil || x.asking != nil {
 		return -1, nil, ErrStarted
 	}
 	x.detach()

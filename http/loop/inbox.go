@@ -11,6 +11,7 @@ type note struct {
 	peer netip.AddrPort
 	c    *conn
 	x    *Exchange
+	h    *heldConn
 }
 
 type noteKind uint8
@@ -28,6 +29,8 @@ const (
 	noteListen                   // accept from fd
 	noteDrain                    // accept no more, finish what was begun
 	noteCutHeld                  // cut the held connections
+	noteHear                     // c's conversation may receive
+	noteHeard                    // h's has received, off the loop
 	noteStop                     // close everything
 )
 
@@ -78,6 +81,9 @@ func (l *Loop) collect() {
 	}
 	clear(l.wakes)
 	l.wakes = l.wakes[:0]
+	l.turns = append(l.turns, l.freed...)
+	clear(l.freed)
+	l.freed = l.freed[:0]
 	l.mu.Unlock()
 }
 
@@ -122,6 +128,10 @@ func (l *Loop) do(t *Turn, n note) (lost bool) {
 		l.beginDrain()
 	case noteCutHeld:
 		l.cutHeld()
+	case noteHear:
+		return l.hear(t, n.c)
+	case noteHeard:
+		l.heardLate(n)
 	case noteStop:
 		l.stopped = true
 	}
@@ -136,6 +146,8 @@ func (l *Loop) abandon(n note) {
 		_ = l.k.Close(n.fd)
 	case noteListen:
 		_ = l.k.Close(n.fd)
+	case noteDrain:
+		l.g.doors.Add(-1)
 	case noteChunk, noteHijack:
 		n.x.reply(ErrGone)
 	case noteDone:

@@ -38,14 +38,13 @@ type Loop struct {
 	k     sys.Kernel
 	index int
 
-	// The guard. word is even while the owner is in loop code and odd while it is
-	// in a handler; it only grows. Entering stores, leaving and taking are the
-	// same compare-and-swap.
+	// The guard: a sequence and what the owner is at, see ownerState. It only
+	// grows. Entering stores, leaving and taking are the same compare-and-swap.
 	word  atomic.Uint64
 	armed atomic.Uint32 // 1: the watchdog's timer runs
-	mark  atomic.Uint64 // the odd word that the watchdog saw last
+	mark  atomic.Uint64 // the word that the watchdog saw last
 	timer sys.Timer
-	cur   *Turn // in a handler; written before word becomes odd
+	cur   *Turn // in a handler; written before word says so
 
 	// The owner's.
 	poller   int
@@ -62,6 +61,8 @@ type Loop struct {
 	ready    queue[*heldConn]
 	turns    []*Turn     // free
 	spare    []*Exchange // free
+	long     int         // bytes of long bodies that are awaited, or announced
+	longIn   [][]byte    // of long bodies, free
 	routes   routes
 	accept   acceptor
 	disarmed time.Duration
@@ -73,15 +74,19 @@ type Loop struct {
 	drops    dropCounts
 	requests uint64
 	taken    uint64
+	turned   uint64 // turns that ended here
 
 	// Shared.
 	count    atomic.Int64 // connections
 	dateText atomic.Pointer[[]byte]
 	asleep   atomic.Bool
-	posted   atomic.Bool // something is in inbox or wakes
+	posted   atomic.Bool          // something is in inbox or wakes
+	leader   atomic.Pointer[seat] // nil: a goroutine leads
+	leaving  atomic.Int32         // goroutines that lost the loop and are in its wait
 	mu       sync.Mutex
 	inbox    []note      // guarded by mu
 	wakes    []*heldConn // guarded by mu
+	freed    []*Turn     // guarded by mu: of owners that lost the loop asleep
 	dead     bool        // guarded by mu: nobody will look again
 	pub      published
 }
@@ -94,6 +99,7 @@ type Turn struct {
 	events []sys.Event
 	x      *Exchange
 	rest   []byte // input behind the request in the handler
+	seat   *seat  // the thread that leads with it; nil: a goroutine
 	own    bool   // the input served is the connection's own memory
 }
 
@@ -130,9 +136,9 @@ func (l *Loop) release() {
 // run is a loop's life under one owner: until it stops, or is lost to another.
 func (l *Loop) run(t *Turn) {
 	for {
-		n := l.wait(t)
-		if l.turn(t, t.events[:n]) {
-			return // lost: somebody else runs the loop
+		n, lost := l.wait(t)
+		if lost || l.turn(t, t.events[:n]) {
+			return // somebody else runs the loop
 		}
 		if l.stopped {
 			l.end()
@@ -144,11 +150,11 @@ func (l *Loop) run(t *Turn) {
 }
 
 // wait sleeps until something is to be done and returns the number of events.
-func (l *Loop) wait(t *Turn) int {
+func (l *Loop) wait(t *Turn) (n int, lost bool) {
 	ms := l.waitMs()
 	if ms != 0 && l.armed.Load() != 0 && l.now-l.disarmed > disarmEvery {
 		if n := l.poll(t, 0); n > 0 {
-			return n
+			return n, false
 		}
 		if l.armed.CompareAndSwap(1, 0) {
 			l.timer.Disarm()
@@ -156,15 +162,18 @@ func (l *Loop) wait(t *Turn) int {
 		l.disarmed = l.now
 	}
 	if ms == 0 {
-		return l.poll(t, 0)
+		return l.poll(t, 0), false
+	}
+	if l.g.seats != nil {
+		return l.waitShared(t, ms)
 	}
 	l.asleep.Store(true)
 	if l.posted.Load() {
 		ms = 0
 	}
-	n := l.poll(t, ms)
+	n = l.poll(t, ms)
 	l.asleep.Store(false)
-	return n
+	return n, false
 }
 
 func (l *Loop) waitMs() int {
@@ -186,6 +195,11 @@ func (l *Loop) waitMs() int {
 // poll asks the kernel for events and for the time.
 func (l *Loop) poll(t *Turn, ms int) int {
 	n, err := l.k.Wait(l.poller, t.events, ms)
+	return l.polled(n, err)
+}
+
+// polled reads the clock behind a wait.
+func (l *Loop) polled(n int, err error) int {
 	if err != nil {
 		n = 0
 		if err != sys.EINTR {
@@ -214,7 +228,9 @@ func (l *Loop) turn(t *Turn, events []sys.Event) (lost bool) {
 		ev := &events[i]
 		switch fd := int(ev.Fd); fd {
 		case l.notifier:
-			l.k.Quiet(fd)
+			if l.leaving.Load() == 0 {
+				l.k.Quiet(fd)
+			}
 			continue
 		case l.accept.listener:
 			l.acceptReady()
@@ -312,6 +328,12 @@ func (l *Loop) end() {
 		l.abandon(n)
 	}
 	l.publish()
+	for l.leaving.Load() > 0 {
+		runtime.Gosched() // nobody waits for a descriptor that is closed
+	}
 	l.release()
+	if s := l.g.seats; s != nil && l.index == 0 {
+		s.stop()
+	}
 	l.g.ended.Done()
 }

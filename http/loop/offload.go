@@ -5,7 +5,10 @@ package loop
 import "m0serve.dev/http/internal/sys"
 
 // startsOffLoop says whether a request of this route is handed over.
-func (l *Loop) startsOffLoop(route uint16) bool {
+func (l *Loop) startsOffLoop(t *Turn, route uint16) bool {
+	if l.seated(&t.x.req) {
+		return t.seat == nil || l.g.seats.guest.Load() != nil || l.g.seats.isFull()
+	}
 	if l.g.cfg.NeverPool {
 		return false
 	}
@@ -51,7 +54,7 @@ func (l *Loop) streamKept(t *Turn, c *conn) (lost bool) {
 	if err != nil || head == 0 {
 		return false
 	}
-	b, _, err := l.findBody(&x.req, data[head:])
+	b, _, err := l.findBody(c, &x.req, data[head:])
 	if err != nil || b.ending {
 		// Only trailers are missing: there is nothing to stream.
 		c.in, c.chunked = data, false
@@ -74,6 +77,7 @@ func (l *Loop) prepareOffLoop(x *Exchange, c *conn, head int, route uint16) {
 	if n, err := x.parser.Parse(x.raw, &x.req); n != head || err != nil {
 		panic("loop: a head that was parsed once is not the same the second time")
 	}
+	x.seated = l.seated(&x.req)
 	x.close = l.closesAfter(c)
 	c.x, c.state, c.need = x, stateBusy, 0
 	l.setRead(c, 0)
@@ -82,7 +86,11 @@ func (l *Loop) prepareOffLoop(x *Exchange, c *conn, head int, route uint16) {
 // launch starts x or lets it wait in order; false: it was answered 503.
 func (l *Loop) launch(t *Turn, c *conn, x *Exchange) bool {
 	l.g.handedOver.Add(1)
-	switch l.g.gate.enter(x) {
+	enter := l.g.gate.enter
+	if x.seated {
+		enter = l.g.seats.enter
+	}
+	switch enter(x) {
 	case admitted:
 		go l.g.runOffLoop(x)
 	case refused:
@@ -102,19 +110,21 @@ func (l *Loop) launch(t *Turn, c *conn, x *Exchange) bool {
 // runOffLoop runs handlers until none waits for the place.
 func (g *Group) runOffLoop(x *Exchange) {
 	for ; x != nil; x = g.gate.leave() {
-		x.began = x.l.k.Now()
-		if x.gone.Load() {
-			x.aborted = true // nobody waits for the answer any more
-			x.endHandler()
-		} else {
-			x.call()
-		}
-		x.completeOffLoop()
+		x.runOffLoop()
 	}
 }
 
-// runWaitingOffLoop gives a place back and runs what waited for it.
-func (g *Group) runWaitingOffLoop() { g.runOffLoop(g.gate.leave()) }
+// runOffLoop runs x's handler to the end.
+func (x *Exchange) runOffLoop() {
+	x.began = x.l.k.Now()
+	if x.gone.Load() {
+		x.aborted = true // nobody waits for the answer any more
+		x.endHandler()
+	} else {
+		x.call()
+	}
+	x.finish()
+}
 
 // done takes the answer of a handler that returned off the loop.
 func (l *Loop) done(t *Turn, x *Exchange) (lost bool) {
@@ -158,7 +168,7 @@ func (l *Loop) newExchange() *Exchange {
 		l.spare = l.spare[:n-1]
 		return x
 	}
-	return &Exchange{}
+	return &Exchange{replies: make(chan error, 1)}
 }
 
 const (
@@ -186,7 +196,7 @@ func (l *Loop) freeExchange(x *Exchange) {
 
 // newTurn returns what an owner needs.
 func newTurn() *Turn {
-	t := &Turn{in: make([]byte, turnInBytes), x: &Exchange{}}
+	t := &Turn{in: make([]byte, turnInBytes), x: &Exchange{replies: make(chan error, 1)}}
 	t.events = make([]sys.Event, turnEvents)
 	return t
 }

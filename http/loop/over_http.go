@@ -33,6 +33,9 @@ func OverHTTP(h Handler, maxBody int64) http.Handler {
 		}
 		x.peer, _ = netip.ParseAddrPort(r.RemoteAddr) // a unix peer has none
 		h.Serve(x)
+		if x.rest != nil {
+			x.rest(x) // nobody needs the goroutine it is on
+		}
 		if x.aborted {
 			panic(http.ErrAbortHandler)
 		}

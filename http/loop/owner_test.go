@@ -8,22 +8,28 @@ import (
 	"time"
 )
 
+// simConn is a connection of peer on a loop that nobody runs.
+func simConn(t *testing.T, peer *simPeer) (*Loop, *conn) {
+	t.Helper()
+	k := newSimKernel(1)
+	k.idle = func() {}
+	g, err := newGroup(Config{Handler: &simRun{}, Kernel: k})
+	if err != nil {
+		t.Fatal(err)
+	}
+	fd := k.open("conn")
+	k.fds[fd].peer = peer
+	l := g.loops[0]
+	l.open(fd, netip.AddrPort{}, false)
+	return l, l.table[fd]
+}
+
 // TestCutWaitsForTheKernel: an RST drops what the kernel has not sent, so it is
 // held back until everything is, or the peer has had its time.
 func TestCutWaitsForTheKernel(t *testing.T) {
 	for _, slow := range []bool{false, true} {
-		k := newSimKernel(1)
-		k.idle = func() {}
-		g, err := newGroup(Config{Handler: &simRun{}, Kernel: k})
-		if err != nil {
-			t.Fatal(err)
-		}
-		l := g.loops[0]
-		fd := k.open("conn")
 		peer := &simPeer{window: 1000, fromServer: []byte("bytes the peer has not taken")}
-		k.fds[fd].peer = peer
-		l.open(fd, netip.AddrPort{}, false)
-		c := l.table[fd]
+		l, c := simConn(t, peer)
 		c.cut = true
 		l.hangUp(c)
 		for step := 0; step < 20; step++ {
@@ -34,7 +40,7 @@ func TestCutWaitsForTheKernel(t *testing.T) {
 			t.Fatalf("reset with %d bytes left", len(peer.fromServer))
 		}
 		if slow {
-			l.now += g.cfg.LingerTimeout
+			l.now += l.g.cfg.LingerTimeout
 		} else {
 			peer.fromServer = nil
 			l.now += 2 * wheelTick

@@ -93,7 +93,13 @@ func (l *Loop) serveKept(t *Turn, c *conn) (lost bool) {
 	data := c.in
 	c.in, c.need = nil, 0
 	t.own = true
-	return l.serve(t, c, data)
+	if l.serve(t, c, data) {
+		return true
+	}
+	if len(c.in) == 0 && cap(data) > turnInBytes && len(l.longIn) < longInMax {
+		l.longIn = append(l.longIn, data[:0]) // nobody points into it any more
+	}
+	return false
 }
 
 // serve serves the requests in data, which is t.in or was c.in, and keeps what
@@ -121,6 +127,11 @@ func (l *Loop) serve(t *Turn, c *conn, data []byte) (lost bool) {
 	}
 	switch {
 	case len(data) == 0 || c.closing || c.state == stateClosed:
+	case c.state == stateHeld && c.held.conv != nil:
+		l.keep(t, c, data, 0)
+		l.hearSoon(c)
+	case c.state == stateHeld && c.held.keeps:
+		l.keep(t, c, data, 0)
 	case c.state == stateHeld:
 		l.received(c, data)
 	case c.in == nil:
@@ -130,12 +141,20 @@ func (l *Loop) serve(t *Turn, c *conn, data []byte) (lost bool) {
 	return false
 }
 
+// longInMax buffers of long bodies are kept for the next ones.
+const longInMax = 16
+
 // keep keeps data as the start of c's input; need is the length at which it is
 // worth looking at again.
 func (l *Loop) keep(t *Turn, c *conn, data []byte, need int) {
 	c.need = need
 	if t.own {
 		c.in = data
+		return
+	}
+	if n := len(l.longIn); need > turnInBytes && n > 0 && cap(l.longIn[n-1]) >= need {
+		c.in = append(l.longIn[n-1], data...)
+		l.longIn[n-1], l.longIn = nil, l.longIn[:n-1]
 		return
 	}
 	c.in = make([]byte, len(data), max(need, len(data)))
@@ -161,7 +180,7 @@ func (l *Loop) serveOne(t *Turn, c *conn, data []byte) (used int, lost bool) {
 	}
 	body, whole := bodySpan{}, true
 	if x.req.HasBody() {
-		if body, whole, err = l.findBody(&x.req, data[head:]); err != nil {
+		if body, whole, err = l.findBody(c, &x.req, data[head:]); err != nil {
 			l.refuseWire(t, c, err)
 			return 0, false
 		}
@@ -170,6 +189,7 @@ func (l *Loop) serveOne(t *Turn, c *conn, data []byte) (used int, lost bool) {
 		l.awaitBody(t, c, data, head, &body)
 		return 0, false
 	}
+	l.settleLong(c)
 	c.served++
 	c.peerClose = !x.req.KeepAlive
 	l.requests++
@@ -179,7 +199,7 @@ func (l *Loop) serveOne(t *Turn, c *conn, data []byte) (used int, lost bool) {
 		return len(data), false
 	}
 	used = head + body.raw
-	if l.startsOffLoop(route) {
+	if l.startsOffLoop(t, route) {
 		l.startOffLoop(t, c, data, head, &body, route)
 		return used, false
 	}
@@ -193,6 +213,11 @@ func (l *Loop) serveInline(t *Turn, c *conn, data []byte, head int, body *bodySp
 	used = head + body.raw
 	x.reset(l, c, t)
 	x.route = route
+	if t.seat != nil {
+		if x.on, x.seated = t.seat.Seat, l.seated(&x.req); x.seated {
+			l.g.seats.inside.Add(1)
+		}
+	}
 	x.body = x.readAhead(body, data[head:used])
 	x.close = l.closesAfter(c)
 	if l.g.cfg.Answered != nil {
@@ -255,6 +280,15 @@ func (l *Loop) conclude(c *conn, x *Exchange) {
 		return
 	}
 	c.body = nil
+	l.awaitNext(c)
+}
+
+// awaitNext bounds the wait for the next request.
+func (l *Loop) awaitNext(c *conn) {
+	if l.draining { // the head was out before it could announce the end
+		l.setRead(c, l.now+drainKept)
+		return
+	}
 	l.setRead(c, l.after(l.g.cfg.IdleTimeout))
 }
 

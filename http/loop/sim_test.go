@@ -122,6 +122,7 @@ type simRun struct {
 	k       *simKernel
 	byToken map[string]*simPeer
 	sources []*simSource
+	talks   []*simTalk
 	served  int
 }
 
@@ -137,6 +138,10 @@ func (s *simRun) Serve(x *Exchange) {
 			s.sources = append(s.sources, src)
 			s.byToken[token].held = src
 		}
+		return
+	}
+	if n, is := strings.CutPrefix(string(x.Request().Path), "/talk/"); is {
+		s.talk(x, n)
 		return
 	}
 	body, _ := x.Body()
@@ -158,7 +163,8 @@ func (s *simRun) newPeer(i int, rng *rand.Rand) *simPeer {
 		fmt.Fprintf(&want, "HTTP/1.1 200 OK\r\nDate: today\r\nContent-Length: %d\r\n\r\n%s%s",
 			len(path)+len(body), path, body)
 	}
-	if rng.IntN(3) == 0 {
+	switch rng.IntN(6) {
+	case 0, 1:
 		p.events = 1 + rng.IntN(20)
 		token := fmt.Sprint(i)
 		s.byToken[token] = p
@@ -169,6 +175,8 @@ func (s *simRun) newPeer(i int, rng *rand.Rand) *simPeer {
 			fmt.Fprintf(&want, "%x\r\n%s\r\n", len(text), text)
 		}
 		want.WriteString("0\r\n\r\n")
+	case 2:
+		scriptTalk(&script, &want, 1+rng.IntN(5000))
 	}
 	p.script, p.want = script.Bytes(), want.Bytes()
 	if rng.IntN(4) == 0 {
@@ -177,7 +185,7 @@ func (s *simRun) newPeer(i int, rng *rand.Rand) *simPeer {
 	return p
 }
 
-func simulate(t *testing.T, seed uint64) {
+func simulate(t *testing.T, seed uint64) (pauses int) {
 	k := newSimKernel(seed)
 	s := &simRun{k: k, byToken: map[string]*simPeer{}}
 	var all []*simPeer
@@ -225,6 +233,12 @@ func simulate(t *testing.T, seed uint64) {
 			t.Errorf("seed %d source %d: closed %d times, want once", seed, i, src.closed)
 		}
 	}
+	for i, talk := range s.talks {
+		pauses += talk.late
+		if talk.closed != 1 || talk.wrong != "" {
+			t.Errorf("seed %d talk %d: closed %d times, want once; %s", seed, i, talk.closed, talk.wrong)
+		}
+	}
 	for fd, f := range k.fds {
 		t.Errorf("seed %d: descriptor %d (%s) is left open", seed, fd, f.kind)
 	}
@@ -237,18 +251,22 @@ func simulate(t *testing.T, seed uint64) {
 	if most := 400 * (len(all) + 1) * 10; k.turns > most {
 		t.Errorf("seed %d: %d turns, want at most %d: the loop spins", seed, k.turns, most)
 	}
+	return pauses
 }
 
 // TestSimulation runs the real loop over a kernel that fails, from seeds.
 func TestSimulation(t *testing.T) {
-	seeds := uint64(1000)
+	pauses, seeds := 0, uint64(1000)
 	if testing.Short() {
 		seeds = 150
 	}
 	for seed := range seeds {
-		simulate(t, seed)
+		pauses += simulate(t, seed)
 		if t.Failed() {
 			return
 		}
+	}
+	if pauses == 0 {
+		t.Error("no conversation was paused: nothing was seen of it")
 	}
 }

@@ -325,6 +325,8 @@ func (k *simKernel) Notifier() (int, error) { return k.open("notifier"), nil }
 
 func (k *simKernel) Notify(fd int) { k.file(fd, "notifier", "Notify").raised = true }
 
+func (k *simKernel) Readable(int, time.Duration) bool { panic("not simulated") }
+
 func (k *simKernel) Quiet(fd int) { k.file(fd, "notifier", "Quiet").raised = false }
 
 func (k *simKernel) Reserve() (int, error) {

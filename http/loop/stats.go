@@ -2,7 +2,11 @@
 
 package loop
 
-import "sync/atomic"
+import (
+	"math/bits"
+	"sync/atomic"
+	"time"
+)
 
 // Stats is what a Group has done, by counters that only grow unless said
 // otherwise.
@@ -19,11 +23,37 @@ type Stats struct {
 
 	DroppedConns       uint64 // beyond MaxConns
 	DroppedDescriptors uint64 // the descriptor table was full
-	DroppedBlocking    uint64 // beyond BlockingQueue: 503
+	DroppedBlocking    uint64 // beyond BlockingQueue or SeatedMax: 503
 	DroppedRequests    uint64 // connections ended by RequestsPerConn
 	RefusedRequests    uint64 // malformed, or beyond a limit of the parser
 	TimeoutsRead       uint64 // head or body not in time
 	TimeoutsWrite      uint64 // answer not taken in time
+
+	Turns TurnTimes
+}
+
+// TurnTimes says how long turns of loops took, from the wait that ended to the next
+// one. Every 16th is measured, so that the others pay for no look at the clock. A
+// turn that was lost to a takeover is not among them.
+type TurnTimes struct {
+	Buckets [TurnBuckets]uint64 // by TurnBound, each without those below it
+	Total   time.Duration
+}
+
+// TurnBuckets is the number of buckets; the last one has no bound.
+const TurnBuckets = 13
+
+// TurnBound is the upper end of bucket i: 16 µs, and twice as much each time.
+func TurnBound(i int) time.Duration { return turnShortest << i }
+
+const (
+	turnShortest = 16 * time.Microsecond
+	turnsSampled = 16 // one of them
+)
+
+// turnBucket finds the bucket of a turn.
+func turnBucket(took time.Duration) int {
+	return min(bits.Len64(uint64(max(took-1, 0)/turnShortest)), TurnBuckets-1)
 }
 
 // dropCounts are one loop's, and its owner's.
@@ -35,6 +65,8 @@ type dropCounts struct {
 type published struct {
 	requests, taken, held                       atomic.Uint64
 	descriptors, perConn, refused, read, writes atomic.Uint64
+	turns                                       [TurnBuckets]atomic.Uint64
+	turnNanos                                   atomic.Uint64
 }
 
 // publish copies the owner's counters to where everybody may look.
@@ -53,6 +85,11 @@ func (l *Loop) publish() {
 	set(&p.refused, d.refused)
 	set(&p.read, d.read)
 	set(&p.writes, d.write)
+	if l.turned++; l.turned%turnsSampled == 0 {
+		took := max(l.k.Now().Sub(l.start)-l.now, 0)
+		p.turns[turnBucket(took)].Add(1)
+		p.turnNanos.Add(uint64(took))
+	}
 }
 
 // Stats adds up the counters of all loops.
@@ -77,6 +114,10 @@ func (g *Group) Stats() Stats {
 		s.RefusedRequests += p.refused.Load()
 		s.TimeoutsRead += p.read.Load()
 		s.TimeoutsWrite += p.writes.Load()
+		for i := range p.turns {
+			s.Turns.Buckets[i] += p.turns[i].Load()
+		}
+		s.Turns.Total += time.Duration(p.turnNanos.Load())
 	}
 	return s
 }

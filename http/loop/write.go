@@ -158,7 +158,7 @@ func (l *Loop) sendFlight(x *Exchange) {
 // sendContinue asks the peer for the body it announced, unless the answer has
 // begun.
 func (l *Loop) sendContinue(x *Exchange) {
-	if c := x.c; c.x == x && !c.lent {
+	if c := x.c; c != nil && c.x == x && !c.lent {
 		l.send(c, []byte(wire.Continue))
 	}
 }

@@ -42,10 +42,18 @@ func (p Problem) filled() Problem {
 
 // WriteProblem answers with the problem as application/problem+json. Fields of
 // the header that describe the answer that was meant (its length, encoding,
-// validators) are taken out; all others stay. An extension member that cannot
+// validators) are taken out; all others stay. The id of the request, where it has
+// one, becomes the extension member request_id. An extension member that cannot
 // be encoded drops the extensions, never the answer.
-func WriteProblem(w http.ResponseWriter, _ *http.Request, p Problem) {
+func WriteProblem(w http.ResponseWriter, r *http.Request, p Problem) {
 	p = p.filled()
+	if id := RequestIDOf(r.Context()); id != "" && p.Extra["request_id"] == nil {
+		p.Extra = maps.Clone(p.Extra)
+		if p.Extra == nil {
+			p.Extra = make(map[string]any, 1)
+		}
+		p.Extra["request_id"] = id
+	}
 	doc, err := p.encode()
 	if err != nil {
 		p.Extra = nil

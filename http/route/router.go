@@ -5,7 +5,7 @@ package route
 import (
 	"fmt"
 	"net/http"
-	"net/url"
+	"slices"
 	"strings"
 
 	"m0serve.dev/http/middleware"
@@ -13,7 +13,9 @@ import (
 
 // A Router is a table of routes. Fill it before it serves; New makes one.
 type Router struct {
-	root    node
+	trees   []*tree             // one a method, those of GET and HEAD first
+	other   *tree               // of methods without one: endpoints for any method
+	all     []*endpoint         // in order of registration
 	shapes  map[string]string   // method and shape → pattern that holds them
 	names   map[string]*pattern // named routes
 	missing http.Handler        // answers 404
@@ -22,6 +24,8 @@ type Router struct {
 // New returns an empty Router, which answers 404 to everything.
 func New() *Router {
 	return &Router{
+		trees:  []*tree{{method: http.MethodGet}, {method: http.MethodHead}},
+		other:  &tree{},
 		shapes: make(map[string]string),
 		names:  make(map[string]*pattern),
 		missing: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -33,26 +37,62 @@ func New() *Router {
 // Handle serves the pattern with h. It panics when the pattern cannot be
 // understood or says the same as an earlier one.
 func (rt *Router) Handle(pat string, h http.Handler) *Route {
+	if h == nil {
+		panic(fmt.Sprintf("route: pattern %q: nil handler", pat))
+	}
+	return rt.add(pat, &endpoint{handler: h})
+}
+
+// HandleFunc serves the pattern with f; see Handle.
+func (rt *Router) HandleFunc(pat string, f http.HandlerFunc) *Route { return rt.Handle(pat, f) }
+
+// HandleValues is Handle for a handler that takes the named parts as an argument:
+// r.PathValue has them not, which spares the request a map of its own.
+func (rt *Router) HandleValues(
+	pat string, f func(http.ResponseWriter, *http.Request, Values),
+) *Route {
+	if f == nil {
+		panic(fmt.Sprintf("route: pattern %q: nil handler", pat))
+	}
+	return rt.add(pat, &endpoint{values: f})
+}
+
+// add puts e, which has its handler, into the tables.
+func (rt *Router) add(pat string, e *endpoint) *Route {
 	p, err := parsePattern(pat)
 	if err != nil {
 		panic(fmt.Sprintf("route: pattern %q: %v", pat, err))
-	}
-	if h == nil {
-		panic(fmt.Sprintf("route: pattern %q: nil handler", pat))
 	}
 	key := p.method + " " + p.shape()
 	if earlier, ok := rt.shapes[key]; ok {
 		panic(fmt.Sprintf("route: pattern %q says the same as %q", pat, earlier))
 	}
 	rt.shapes[key] = pat
-	rt.root.insert(p.parts, &endpoint{
-		method: p.method, pattern: pat, names: p.names(), handler: h,
-	})
+	e.method, e.pattern, e.names, e.parts = p.method, pat, p.names(), p.parts
+	if e.method != "" && rt.treeOf(e.method) == rt.other {
+		t := &tree{method: e.method}
+		for _, earlier := range rt.all {
+			t.add(earlier)
+		}
+		rt.trees = append(rt.trees, t)
+	}
+	rt.all = append(rt.all, e)
+	rt.other.add(e)
+	for _, t := range rt.trees {
+		t.add(e)
+	}
 	return &Route{router: rt, pattern: p}
 }
 
-// HandleFunc serves the pattern with f; see Handle.
-func (rt *Router) HandleFunc(pat string, f http.HandlerFunc) *Route { return rt.Handle(pat, f) }
+// treeOf is the tree of a method.
+func (rt *Router) treeOf(method string) *tree {
+	for _, t := range rt.trees {
+		if t.method == method {
+			return t
+		}
+	}
+	return rt.other
+}
 
 // NotFound has h answer the requests that no pattern fits.
 func (rt *Router) NotFound(h http.Handler) { rt.missing = h }
@@ -110,51 +150,70 @@ func below(prefix, path string) string {
 // ServeHTTP finds the handler of r and runs it. The handler reads the named
 // parts with r.PathValue, and r.Pattern is the pattern that fit.
 func (rt *Router) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	if r.URL.Path == "*" && r.Method == http.MethodOptions {
+	v := Values{path: r.URL.Path}
+	if r.URL.RawPath != "" {
+		v.path, v.escaped = r.URL.RawPath, true
+	}
+	if len(v.path) > pathMax {
+		middleware.WriteProblem(w, r, middleware.Problem{Status: http.StatusRequestURITooLong})
+		return
+	}
+	e := v.find(&rt.treeOf(r.Method).root, 0, 0)
+	switch {
+	case e == nil:
+		rt.miss(w, r, v.path)
+		return
+	case v.escaped && !v.valid(len(e.names)):
+		rt.missing.ServeHTTP(w, r)
+		return
+	}
+	r.Pattern = e.pattern
+	if e.values != nil {
+		v.endpoint = e
+		e.values(w, r, v)
+		return
+	}
+	for i, name := range e.names {
+		r.SetPathValue(name, v.at(i))
+	}
+	e.handler.ServeHTTP(w, r)
+}
+
+// miss answers a request that no endpoint of its method fits.
+func (rt *Router) miss(w http.ResponseWriter, r *http.Request, path string) {
+	if path == "*" && r.Method == http.MethodOptions {
 		w.WriteHeader(http.StatusNoContent)
 		return
 	}
-	m := match{method: r.Method}
-	path, escaped := r.URL.Path, r.URL.RawPath != ""
-	if escaped {
-		path = r.URL.RawPath
-	}
-	e := m.find(&rt.root, path, 0)
+	allow := rt.allow(path)
 	switch {
-	case e != nil:
-		if !setValues(r, e, &m, escaped) {
-			rt.missing.ServeHTTP(w, r)
-			return
-		}
-		r.Pattern = e.pattern
-		e.handler.ServeHTTP(w, r)
-	case m.others == nil:
+	case allow == "":
 		rt.missing.ServeHTTP(w, r)
 	case r.Method == http.MethodOptions:
-		w.Header().Set("Allow", m.allow())
+		w.Header().Set("Allow", allow)
 		w.WriteHeader(http.StatusNoContent)
 	default:
-		w.Header().Set("Allow", m.allow())
+		w.Header().Set("Allow", allow)
 		middleware.WriteProblem(w, r, middleware.Problem{
 			Status: http.StatusMethodNotAllowed,
-			Detail: "this path is served under " + m.allow(),
+			Detail: "this path is served under " + allow,
 		})
 	}
 }
 
-// setValues gives the request its path values; false when one is escaped
-// wrongly, which the server refuses before it gets here.
-func setValues(r *http.Request, e *endpoint, m *match, escaped bool) bool {
-	for i, name := range e.names {
-		v := m.values[i]
-		if escaped {
-			plain, err := url.PathUnescape(v)
-			if err != nil {
-				return false
-			}
-			v = plain
+// allow lists the methods that path is served under, for the Allow field; "" when
+// there are none.
+func (rt *Router) allow(path string) string {
+	methods := []string{http.MethodOptions}
+	for _, t := range rt.trees {
+		v := Values{path: path}
+		if v.find(&t.root, 0, 0) != nil {
+			methods = append(methods, t.method)
 		}
-		r.SetPathValue(name, v)
 	}
-	return true
+	if len(methods) == 1 {
+		return ""
+	}
+	slices.Sort(methods)
+	return strings.Join(slices.Compact(methods), ", ") // OPTIONS may have a tree
 }

@@ -4,6 +4,7 @@ package server
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"log/slog"
 	"net/http"
@@ -23,6 +24,12 @@ type (
 	Exchange = loop.Exchange
 	// Answer is what Config.Answered gets.
 	Answer = loop.Answer
+	// Seat is a thread with a lock of its own, such as an interpreter's.
+	Seat = loop.Seat
+	// Asking is a request from inside the process.
+	Asking = loop.Asking
+	// Guest is an event loop of another kind that answers requests.
+	Guest = loop.Guest
 	// Stats is what a Server has done.
 	Stats = loop.Stats
 )
@@ -39,12 +46,18 @@ type Config struct {
 	Log     *slog.Logger // slog.Default
 	NetHTTP bool         // serve by net/http although there is epoll
 
+	// TLS serves https, TLS 1.2 at least, and HTTP/2 to who asks for it, by net/http:
+	// every handler runs on a goroutine of its own, so Loops and BlockingMax are
+	// refused. It needs a certificate. nil: plain HTTP/1.1.
+	TLS *tls.Config
+
 	Loops           int         // 1
 	BlockingMax     int         // handlers off the loops; 1024
 	BlockingQueue   int         // requests that wait for one of these; 4096, then 503
 	Limits          wire.Limits // of a head; see wire
 	MaxBody         int64       // 32 MiB
 	MaxConns        int         // 65536, then 503
+	ReadAheadLong   int         // see loop.Config; none
 	RequestsPerConn int         // no limit
 
 	HeadTimeout  time.Duration // 10 s
@@ -69,6 +82,14 @@ type Config struct {
 	// on the goroutine that made it. Behind a handler it may block like one; for a
 	// refusal (Answer.Exchange is nil) it may not.
 	Answered func(Answer)
+
+	// Seated says which requests of a native Handler are served on seats alone:
+	// threads that call Server.Sit. They run inline on the first loop while a seat
+	// leads it. Without loops (see NetHTTP) it cannot be honoured.
+	Seated func(*wire.Request) bool
+	// SeatedMax bounds those that run or wait at one time; then 503. 0: see
+	// BlockingQueue.
+	SeatedMax int
 
 	// Tick runs on the first loop every TickEvery; a missed tick is not made up
 	// for. Like a handler, it may block and then loses the loop.

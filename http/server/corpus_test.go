@@ -7,93 +7,21 @@ package server_test
 import (
 	"bufio"
 	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"net"
 	"net/http"
-	"os"
-	"path/filepath"
 	"runtime"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"m0serve.dev/http/internal/corpus"
 )
-
-// A corpusCase is one line of corpus/http1/cases.jsonl.
-type corpusCase struct {
-	ID, Raw, Expect, Prefer string
-	Status, Handled, Seq    []int
-	Closes                  *bool
-	Checks, Methods         []string
-	Steps                   [][]any
-	Needs                   string
-	BodyLen                 int `json:"body_len"`
-	WaitMs                  int `json:"wait_ms"`
-}
-
-// corpusCases reads the corpus that lies beside the repository.
-func corpusCases(t *testing.T) []corpusCase {
-	t.Helper()
-	dir, err := os.Getwd()
-	if err != nil {
-		t.Fatal(err)
-	}
-	var file *os.File
-	for ; dir != filepath.Dir(dir) && file == nil; dir = filepath.Dir(dir) {
-		file, _ = os.Open(filepath.Join(dir, "shared", "corpus", "http1", "cases.jsonl"))
-	}
-	if file == nil {
-		t.Skip("no shared/corpus/http1 beside the repository")
-	}
-	defer file.Close()
-	var cases []corpusCase
-	lines := bufio.NewScanner(file)
-	lines.Buffer(nil, 1<<20)
-	for lines.Scan() {
-		var c corpusCase
-		if err := json.Unmarshal(lines.Bytes(), &c); err != nil {
-			t.Fatalf("cases.jsonl: %v", err)
-		}
-		cases = append(cases, c)
-	}
-	if err := lines.Err(); err != nil {
-		t.Fatal(err)
-	}
-	return cases
-}
-
-// corpusBytes expands <<R c n>> and <<T n|text>>; each character is one byte.
-func corpusBytes(s string) []byte {
-	var text strings.Builder
-	for {
-		before, rest, found := strings.Cut(s, "<<")
-		text.WriteString(before)
-		if !found {
-			break
-		}
-		macro, after, _ := strings.Cut(rest, ">>")
-		word, number := "", ""
-		if macro[0] == 'R' {
-			word, number = macro[2:3], macro[4:]
-		} else {
-			number, word, _ = strings.Cut(macro[2:], "|")
-		}
-		n, _ := strconv.Atoi(number)
-		text.WriteString(strings.Repeat(word, n))
-		s = after
-	}
-	var out []byte
-	for _, r := range text.String() {
-		out = append(out, byte(r))
-	}
-	return out
-}
 
 // corpusClient sends what the case says while a goroutine reads.
 type corpusClient struct {
@@ -128,13 +56,13 @@ func (c *corpusClient) step(step []any) {
 	kind := step[0].(string)
 	switch kind {
 	case "send":
-		_, _ = c.conn.Write(corpusBytes(step[1].(string)))
+		_, _ = c.conn.Write(corpus.Expand(step[1].(string)))
 	case "bytes", "drip":
 		gap := time.Duration(0)
 		if kind == "drip" {
 			gap = time.Duration(step[2].(float64)) * time.Millisecond
 		}
-		for _, b := range corpusBytes(step[1].(string)) {
+		for _, b := range corpus.Expand(step[1].(string)) {
 			if _, err := c.conn.Write([]byte{b}); err != nil {
 				return
 			}
@@ -229,7 +157,7 @@ func parseAnswers(raw []byte, methods []string) (res corpusResult) {
 
 // TestCorpusHTTP1 runs corpus/http1 over sockets against both kinds of handler.
 func TestCorpusHTTP1(t *testing.T) {
-	cases := corpusCases(t)
+	cases := corpus.HTTP1(t)
 	var wg sync.WaitGroup
 	places := make(chan struct{}, 24)
 	run := 0
@@ -256,7 +184,7 @@ func TestCorpusHTTP1(t *testing.T) {
 	}
 }
 
-func runCorpusCase(c *corpusCase, addr string, handled *atomic.Int64) error {
+func runCorpusCase(c *corpus.Case, addr string, handled *atomic.Int64) error {
 	conn, err := net.Dial("tcp", addr)
 	if err != nil {
 		return err
@@ -266,7 +194,7 @@ func runCorpusCase(c *corpusCase, addr string, handled *atomic.Int64) error {
 	client.mu <- struct{}{}
 	go client.read()
 	if c.Raw != "" {
-		_, _ = conn.Write(corpusBytes(c.Raw)) // a refusal may come before the end
+		_, _ = conn.Write(corpus.Expand(c.Raw)) // a refusal may come before the end
 	}
 	for _, step := range c.Steps {
 		client.step(step)
@@ -294,7 +222,7 @@ func runCorpusCase(c *corpusCase, addr string, handled *atomic.Int64) error {
 }
 
 // checkCorpus compares an answer with the case, strictly where it leaves a choice.
-func checkCorpus(c *corpusCase, got corpusResult, handled int, closed bool) error {
+func checkCorpus(c *corpus.Case, got corpusResult, handled int, closed bool) error {
 	first := 0
 	if len(got.status) > 0 {
 		first = got.status[0]

@@ -13,6 +13,6 @@
 // that their clients come back, and is bounded by Config.DrainTimeout.
 //
 // Where there is no epoll, and with Config.NetHTTP, the same Config is served by
-// net/http. It does not do TLS or HTTP/2; serve the same http.Handler on net/http
-// for that.
+// net/http. So it is with Config.TLS, which brings HTTP/2: the same handlers, each
+// on a goroutine of its own, and streams that sse.Hold holds there.
 package server

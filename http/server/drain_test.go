@@ -5,6 +5,7 @@
 package server_test
 
 import (
+	"bufio"
 	"context"
 	"errors"
 	"io"
@@ -74,6 +75,41 @@ func TestShutdownLetsRequestsEnd(t *testing.T) {
 		if err := <-down; err != nil {
 			t.Errorf("Shutdown = %v, want nil", err)
 		}
+	}
+}
+
+// The head of an answer that is streamed may have left before the drain, and with it
+// the promise to keep the connection.
+func TestShutdownDoesNotWaitForAConnectionKeptBefore(t *testing.T) {
+	entered, leave := make(chan struct{}), make(chan struct{})
+	s, addr := start(t, server.Config{
+		DrainTimeout: 10 * time.Second,
+		Handler: server.HandlerFunc(func(x *server.Exchange) {
+			_, _ = x.WriteString("first")
+			_ = x.Flush()
+			close(entered)
+			<-leave
+			_, _ = x.WriteString("last")
+		}),
+	})
+	c, r := dial(t, addr)
+	send(t, c, "GET / HTTP/1.1\r\nHost: a\r\n\r\n")
+	<-entered
+	begin, down := time.Now(), make(chan error, 1)
+	go func() { down <- s.Shutdown(t.Context()) }()
+	eventually(t, "listener closed", func() bool {
+		probe, err := net.Dial("tcp", addr)
+		if err == nil {
+			_ = probe.Close()
+		}
+		return err != nil
+	})
+	close(leave)
+	if _, body := answer(t, r, "GET"); body != "firstlast" {
+		t.Errorf("body = %q, want firstlast", body)
+	}
+	if err := <-down; err != nil || time.Since(begin) > 5*time.Second {
+		t.Errorf("Shutdown = %v after %v, want nil, soon", err, time.Since(begin))
 	}
 }
 
@@ -170,11 +206,57 @@ func TestDrainServesAConnectionThatASiblingHandedOver(t *testing.T) {
 	if _, body := answer(t, r, "GET"); body != "served" {
 		t.Errorf("body = %q, want served", body)
 	}
+	_ = c.Close()
 	close(release)
 	if _, body := answer(t, busyAnswers, "GET"); body != "served" {
 		t.Errorf("body of the request in flight = %q, want served", body)
 	}
+	_ = busy.Close()
 	if err := <-drained; err != nil {
+		t.Errorf("Shutdown = %v, want nil", err)
+	}
+}
+
+// TestDrainAnswersWhatStandsAtTheDoor: a server that has no connection is told
+// to stop while one is being accepted and others wait behind it. It is empty
+// only once it has looked at its door.
+func TestDrainAnswersWhatStandsAtTheDoor(t *testing.T) {
+	accepting, goOn := make(chan struct{}), make(chan struct{})
+	first := true // the loop's
+	s, addr := start(t, server.Config{
+		Handler: server.HandlerFunc(hello),
+		Accepted: func(int) bool {
+			if first {
+				first = false
+				close(accepting)
+				<-goOn // nothing is counted yet
+			}
+			return true
+		},
+	})
+	clients := make([]net.Conn, 160) // more than two turns accept
+	answers := make([]*bufio.Reader, len(clients))
+	for i := range clients {
+		clients[i], answers[i] = dial(t, addr)
+		send(t, clients[i], "GET / HTTP/1.1\r\nHost: a\r\n\r\n")
+	}
+	<-accepting
+	down := make(chan error, 1)
+	go func() { down <- s.Shutdown(t.Context()) }()
+	eventually(t, "the drain to begin", s.Draining)
+	select { // one that takes "no connection" for "empty" closes now
+	case err := <-down:
+		t.Fatalf("Shutdown = %v before the loop had looked at its listener", err)
+	case <-time.After(50 * time.Millisecond):
+	}
+	close(goOn)
+	for i, r := range answers {
+		if _, body := answer(t, r, "GET"); body != "Hello, World!" {
+			t.Errorf("connection %d of %d that waited: body = %q", i, len(answers), body)
+		}
+		_ = clients[i].Close()
+	}
+	if err := <-down; err != nil {
 		t.Errorf("Shutdown = %v, want nil", err)
 	}
 }

@@ -32,8 +32,9 @@ func newEngine(s *Server) (*engine, error) {
 		Handler: handler, Log: c.log(), Loops: c.Loops, Limits: c.Limits,
 		MaxBody: c.MaxBody, MaxConns: c.MaxConns, RequestsPerConn: c.RequestsPerConn,
 		BlockingMax: c.BlockingMax, BlockingQueue: c.BlockingQueue, Poll: c.Takeover,
-		NeverPool:   c.NeverPool,
-		HeadTimeout: c.HeadTimeout, BodyTimeout: c.BodyTimeout,
+		NeverPool: c.NeverPool, Seated: c.Seated, SeatedMax: c.SeatedMax,
+		ReadAheadLong: c.ReadAheadLong,
+		HeadTimeout:   c.HeadTimeout, BodyTimeout: c.BodyTimeout,
 		IdleTimeout: c.IdleTimeout, WriteTimeout: c.WriteTimeout,
 		Accepted: c.Accepted, Closed: c.Closed, Answered: c.Answered,
 		ContextValue: e.contextValue, Tick: c.Tick, TickEvery: c.TickEvery,
@@ -78,7 +79,7 @@ func (e *engine) drain() { e.group.Drain() }
 
 func (e *engine) cutHeld() { e.group.CutHeld() }
 
-func (e *engine) empty() bool { return e.group.Stats().Conns == 0 }
+func (e *engine) empty() bool { return e.group.Empty() }
 
 func (e *engine) news() <-chan struct{} { return e.group.Quiet() }
 

@@ -41,15 +41,18 @@ func orderQuery(query string) (id string, delay time.Duration, how string) {
 const orderBig = 300 << 10 // longer than an answer in memory
 
 func orderNative(x *server.Exchange) {
+	orderAnswer(x, func(_ string, d time.Duration) { time.Sleep(d) })
+}
+
+// orderAnswer answers what orderClient asks for; wait takes the time.
+func orderAnswer(x *server.Exchange, wait func(id string, d time.Duration)) {
 	id, delay, how := orderQuery(string(x.Request().RawQuery))
 	_ = x.Field("X-Id", id)
 	_, _ = x.WriteString(id)
 	if how == "flush" {
 		_ = x.Flush() // a peer that is gone is met again below
 	}
-	if delay > 0 {
-		time.Sleep(delay)
-	}
+	wait(id, delay)
 	body, _ := x.Body()
 	_, _ = x.Write(body)
 	if how == "big" {
@@ -232,11 +235,31 @@ func testOrder(t *testing.T, native bool, loops int, takeovers uint64) {
 		cfg.HTTP = http.HandlerFunc(orderStd)
 	}
 	s, addr := start(t, cfg)
+	end := time.Now().Add(5 * time.Minute)
+	checked := runOrder(t, addr, 16, 20261129, func(int64) bool {
+		taken := s.Stats().Takeovers
+		if taken < takeovers && time.Now().After(end) {
+			t.Errorf("%d takeovers in 5 minutes, want %d", taken, takeovers)
+			return true
+		}
+		return taken >= takeovers
+	})
+	st := s.Stats()
+	t.Logf("%d answers right, %d takeovers, %d given away", checked, st.Takeovers, st.Detached)
+	if checked < int64(takeovers) {
+		t.Errorf("%d answers checked, want more than takeovers", checked)
+	}
+}
+
+// runOrder has clients ask and check until done, which is told how many answers
+// were right, or until one of them fails.
+func runOrder(
+	t *testing.T, addr string, clients int, seed uint64, done func(checked int64) bool,
+) int64 {
 	var stop atomic.Bool
 	var checked atomic.Int64
 	var wg sync.WaitGroup
-	const seed = 20261129
-	for i := range 16 {
+	for i := range clients {
 		wg.Go(func() {
 			o := orderClient{addr: addr, name: i, checked: &checked}
 			o.rng = rand.New(rand.NewPCG(seed, uint64(i)))
@@ -246,20 +269,10 @@ func testOrder(t *testing.T, native bool, loops int, takeovers uint64) {
 			}
 		})
 	}
-	for end := time.Now().Add(5 * time.Minute); ; {
-		if st := s.Stats(); st.Takeovers >= takeovers || stop.Load() {
-			break
-		} else if time.Now().After(end) {
-			t.Errorf("%d takeovers in 5 minutes, want %d", st.Takeovers, takeovers)
-			break
-		}
+	for !stop.Load() && !done(checked.Load()) {
 		time.Sleep(5 * time.Millisecond) // between two looks at a counter
 	}
 	stop.Store(true)
 	wg.Wait()
-	st := s.Stats()
-	t.Logf("%d answers right, %d takeovers, %d given away", checked.Load(), st.Takeovers, st.Detached)
-	if checked.Load() < int64(takeovers) {
-		t.Errorf("%d answers checked, want more than takeovers", checked.Load())
-	}
+	return checked.Load()
 }

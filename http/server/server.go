@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"m0serve.dev/http/internal/sys"
+	"m0serve.dev/http/loop"
 )
 
 // A Server serves one Config. Its methods may be called from any goroutine.
@@ -49,7 +50,7 @@ func New(cfg Config) (*Server, error) {
 	}
 	s := &Server{cfg: cfg, done: make(chan struct{})}
 	var err error
-	if sys.HasKernel && !cfg.NetHTTP {
+	if sys.HasKernel && !cfg.NetHTTP && cfg.TLS == nil {
 		raiseProcs()
 		s.impl, err = newEngine(s)
 	} else {
@@ -77,7 +78,9 @@ func (s *Server) Serve(ln net.Listener) error {
 	if draining {
 		return errors.Join(ErrClosed, ln.Close())
 	}
-	if err := s.impl.serve(ln); err != nil {
+	if err := s.impl.serve(ln); errors.Is(err, loop.ErrClosed) {
+		return ErrClosed // it ended in between
+	} else if err != nil {
 		return err
 	}
 	<-s.done
@@ -86,6 +89,45 @@ func (s *Server) Serve(ln net.Listener) error {
 
 // Adopt takes over a connected descriptor that another process has accepted.
 func (s *Server) Adopt(fd int) error { return s.impl.adopt(fd) }
+
+// Sit makes the caller, a thread that has seat's lock, serve the requests of
+// Config.Seated until the server has ended.
+func (s *Server) Sit(seat Seat) error {
+	e, ok := s.impl.(*engine)
+	if !ok || s.cfg.Seated == nil {
+		return errors.New("server: Sit needs loops and Config.Seated")
+	}
+	e.group.Sit(seat)
+	return nil
+}
+
+// Ask gives the Handler a request from inside the process; see loop.Group.Ask. It
+// needs the engine of this module.
+func (s *Server) Ask(a Asking) error {
+	e, ok := s.impl.(*engine)
+	if !ok {
+		return errors.New("server: Ask needs loops")
+	}
+	return e.group.Ask(a)
+}
+
+// Invite makes guest the one that answers the requests of Config.Seated, in
+// place of seats. It is called once, before Serve. The guest's thread watches the
+// descriptor that comes back, and calls Turn when it is readable.
+func (s *Server) Invite(guest Guest) (poller int, err error) {
+	e, ok := s.impl.(*engine)
+	if !ok || s.cfg.Seated == nil {
+		return -1, errors.New("server: Invite needs loops and Config.Seated")
+	}
+	e.group.Invite(guest)
+	return e.group.Poller(), nil
+}
+
+// Turn does what is to be done on the first loop; see loop.Group.Turn. It is
+// called on the guest's thread.
+func (s *Server) Turn(more func() bool) (next time.Duration, ended bool) {
+	return s.impl.(*engine).group.Turn(more)
+}
 
 // OnDrain adds a hook that Shutdown runs once the listener is closed and before
 // held streams are cut. Hooks run in order, and overlap the end of requests.

@@ -5,7 +5,6 @@ package server_test
 import (
 	"bufio"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -15,31 +14,14 @@ import (
 	"testing"
 	"time"
 
+	"m0serve.dev/http/internal/both"
 	"m0serve.dev/http/server"
 )
 
 // start serves cfg on a loopback port until the test ends.
 func start(t testing.TB, cfg server.Config) (*server.Server, string) {
 	t.Helper()
-	s, err := server.New(cfg)
-	if err != nil {
-		t.Fatalf("New: %v", err)
-	}
-	ln, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatalf("Listen: %v", err)
-	}
-	served := make(chan error, 1)
-	go func() { served <- s.Serve(ln) }()
-	t.Cleanup(func() {
-		if err := s.Close(); err != nil {
-			t.Errorf("Close: %v", err)
-		}
-		if err := <-served; !errors.Is(err, server.ErrClosed) {
-			t.Errorf("Serve returned %v, want ErrClosed", err)
-		}
-	})
-	return s, ln.Addr().String()
+	return both.Start(t, cfg)
 }
 
 // dial opens a connection that fails the test rather than hang.

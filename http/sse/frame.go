@@ -2,7 +2,10 @@
 
 package sse
 
-import "strconv"
+import (
+	"strconv"
+	"sync/atomic"
+)
 
 // A Frame is one encoded event on its way to any number of streams. It never
 // changes once made, so it needs no lock and no copy.
@@ -12,6 +15,9 @@ type Frame struct {
 	kind    string
 	wire    []byte // one chunk: size, CRLF, body, CRLF
 	head    int    // where the body begins in wire
+	note    any    // see With
+	origin  *Frame // of With; it has the forms
+	forms   atomic.Pointer[form]
 }
 
 // NewFrame makes a frame of body, which is copied. id 0 stands outside the
@@ -37,6 +43,19 @@ func (f *Frame) Kind() string { return f.kind }
 
 // Body is the encoded event. It must not be changed.
 func (f *Frame) Body() []byte { return f.wire[f.head : len(f.wire)-2] }
+
+// With is the frame with a note, for those that look at frames (HoldOptions.Pass,
+// Slot.NextFrame).
+func (f *Frame) With(note any) *Frame {
+	g := &Frame{id: f.id, channel: f.channel, kind: f.kind, wire: f.wire, head: f.head, note: note}
+	if g.origin = f.origin; g.origin == nil {
+		g.origin = f
+	}
+	return g
+}
+
+// Note is what With gave, nil when nothing.
+func (f *Frame) Note() any { return f.note }
 
 // bytes is what a stream writes for the frame.
 func (f *Frame) bytes(chunked bool) []byte {

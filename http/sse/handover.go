@@ -128,7 +128,13 @@ func (s *syncer) finish(index int) {
 
 // receiveReserved takes the server's own frames, on the receiving goroutine.
 func (h *Hub) receiveReserved(f bus.Frame) {
-	if f.Channel != syncChannel || f.Origin == bus.NoOrigin {
+	if f.Channel != syncChannel {
+		if take := h.cfg.Reserved; take != nil {
+			take(f)
+		}
+		return
+	}
+	if f.Origin == bus.NoOrigin {
 		return
 	}
 	from := int(f.Origin)

@@ -5,6 +5,7 @@ package sse
 import (
 	"errors"
 	"fmt"
+	"net"
 	"net/http"
 	"os"
 	"sync/atomic"
@@ -52,7 +53,7 @@ func Hold(w http.ResponseWriter, r *http.Request, slot *Slot) error {
 			slot.Closed(loop.ClosedByError)
 			return fmt.Errorf("sse: hold: %w", err)
 		}
-		slot.park(held, chunked)
+		slot.Park(held, chunked)
 		return nil
 	}
 	holdHere(w, r, slot)
@@ -107,7 +108,7 @@ func holdHere(w http.ResponseWriter, r *http.Request, slot *Slot) {
 		return
 	}
 	h := &here{wake: make(chan struct{}, 1)}
-	slot.park(h, false)
+	slot.Park(h, false)
 	for {
 		select {
 		case <-h.wake:
@@ -159,6 +160,9 @@ func endHere(r *http.Request, rc *http.ResponseController, how loop.Ending) {
 	}
 	if !r.ProtoAtLeast(1, 1) {
 		if conn, _, err := rc.Hijack(); err == nil {
+			if secure, ok := conn.(interface{ NetConn() net.Conn }); ok {
+				conn = secure.NetConn() // TLS would say goodbye, which is a clean end
+			}
 			if tcp, ok := conn.(interface{ SetLinger(int) error }); ok {
 				_ = tcp.SetLinger(0)
 			}

@@ -4,7 +4,6 @@ package sse
 
 import (
 	"bufio"
-	"context"
 	"io"
 	"net"
 	"net/http"
@@ -13,55 +12,12 @@ import (
 	"testing"
 	"time"
 
+	"m0serve.dev/http/internal/both"
 	"m0serve.dev/http/loop"
-	"m0serve.dev/http/server"
 )
 
 // patience bounds one conversation; the longest takes some milliseconds.
 const patience = 5 * time.Second
-
-// servers are the two kinds that a handler may find itself on.
-func servers() map[string]func(*testing.T, http.Handler) string {
-	return map[string]func(*testing.T, http.Handler) string{
-		"net/http": func(t *testing.T, h http.Handler) string {
-			ts := httptest.NewServer(h)
-			t.Cleanup(func() {
-				ts.CloseClientConnections()
-				ts.Close()
-			})
-			return ts.Listener.Addr().String()
-		},
-		"server": serveLoop,
-	}
-}
-
-func serveLoop(t *testing.T, h http.Handler) string {
-	t.Helper()
-	srv, err := server.New(server.Config{HTTP: h, DrainTimeout: time.Second})
-	if err != nil {
-		t.Fatal(err)
-	}
-	ln, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	served := make(chan error, 1)
-	go func() { served <- srv.Serve(ln) }()
-	t.Cleanup(func() {
-		if err := srv.Shutdown(context.Background()); err != nil {
-			t.Logf("Shutdown: %v", err)
-		}
-		<-served
-	})
-	return ln.Addr().String()
-}
-
-// onBoth runs the test on each kind of server.
-func onBoth(t *testing.T, run func(t *testing.T, serve func(*testing.T, http.Handler) string)) {
-	for name, serve := range servers() {
-		t.Run(name, func(t *testing.T) { run(t, serve) })
-	}
-}
 
 // dial sends a request and returns the raw connection.
 func dial(t *testing.T, addr, request string) (net.Conn, *bufio.Reader) {
@@ -100,8 +56,8 @@ func until(t *testing.T, r *bufio.Reader, mark string) string {
 }
 
 func TestHoldHeader(t *testing.T) {
-	onBoth(t, func(t *testing.T, serve func(*testing.T, http.Handler) string) {
-		addr := serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	both.Each(t, func(t *testing.T, serve func(http.Handler) string) {
+		addr := serve(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			w.Header().Set("X-App", "1")
 			slot := NewSlot(nil, 0, nil)
 			slot.Push(frame(1, "c", "", "data: hi\n\n"))
@@ -125,9 +81,9 @@ func TestHoldHeader(t *testing.T) {
 }
 
 func TestHoldHEADEndsAtOnce(t *testing.T) {
-	onBoth(t, func(t *testing.T, serve func(*testing.T, http.Handler) string) {
+	both.Each(t, func(t *testing.T, serve func(http.Handler) string) {
 		closed := make(chan loop.Reason, 1)
-		addr := serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		addr := serve(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			if err := Hold(w, r, NewSlot(nil, 0, func(why loop.Reason) { closed <- why })); err != nil {
 				t.Errorf("Hold: %v", err)
 			}
@@ -158,9 +114,9 @@ func TestHoldEndings(t *testing.T) {
 		{"clean close-delimited", "1.0", loop.EndClean, "\n\n"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			onBoth(t, func(t *testing.T, serve func(*testing.T, http.Handler) string) {
+			both.Each(t, func(t *testing.T, serve func(http.Handler) string) {
 				slots, closed := make(chan *Slot, 1), make(chan loop.Reason, 1)
-				addr := serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				addr := serve(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 					slot := NewSlot(nil, 0, func(why loop.Reason) { closed <- why })
 					slot.Push(frame(1, "c", "", "data: hi\n\n"))
 					slots <- slot
@@ -192,9 +148,9 @@ func TestHoldEndings(t *testing.T) {
 }
 
 func TestHoldCutsCloseDelimitedByReset(t *testing.T) {
-	onBoth(t, func(t *testing.T, serve func(*testing.T, http.Handler) string) {
+	both.Each(t, func(t *testing.T, serve func(http.Handler) string) {
 		slots := make(chan *Slot, 1)
-		addr := serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		addr := serve(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			slot := NewSlot(nil, 0, nil)
 			slot.Push(frame(1, "c", "", "data: hi\n\n"))
 			slots <- slot
@@ -254,10 +210,10 @@ func TestHoldOutlivesTheServersDeadlines(t *testing.T) {
 }
 
 func TestHoldNoticesThePeerLeaving(t *testing.T) {
-	onBoth(t, func(t *testing.T, serve func(*testing.T, http.Handler) string) {
+	both.Each(t, func(t *testing.T, serve func(http.Handler) string) {
 		r := NewRegistry(-1)
 		closed := make(chan loop.Reason, 1)
-		addr := serve(t, http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+		addr := serve(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 			slot := NewSlot(nil, 0, func(why loop.Reason) { closed <- why })
 			if err := r.Add(slot, "c"); err != nil {
 				t.Error(err)

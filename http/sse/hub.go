@@ -20,6 +20,9 @@ type HubConfig struct {
 	Limits       Limits        // of a stream
 	Heartbeat    time.Duration // see NewRegistry
 	Log          *slog.Logger  // nil: slog.Default
+	// Reserved gets the frames under names of the server that are not the hub's
+	// own, on the receiving goroutine. nil: nobody.
+	Reserved func(bus.Frame)
 }
 
 const (
@@ -71,6 +74,7 @@ type Hub struct {
 	dismissal *farewell // how streams are sent away; nil: not draining
 
 	snapshots flights
+	codings   codings
 	resets    atomic.Uint64
 }
 
@@ -133,14 +137,7 @@ func (h *Hub) Publish(
 // name is the kind.
 func (h *Hub) PublishEvent(channel string, e Event) (id uint64, err error) {
 	e.ID = ""
-	if err := e.check(); err != nil {
-		return 0, err
-	}
-	return h.Publish(channel, e.Name, func(id uint64, dst []byte) []byte {
-		e.ID = formatID(id)
-		dst, _ = Append(dst, e) // it was checked
-		return dst
-	})
+	return PublishEvent(h.bus, channel, e)
 }
 
 // Send sends an encoded event under an id that NextID gave.
@@ -194,6 +191,7 @@ func (h *Hub) receive(f bus.Frame) {
 		return
 	}
 	frame := NewFrame(f.ID, f.Channel, f.Kind, f.Body)
+	h.codings.prepare(frame)
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	late := false
@@ -282,6 +280,7 @@ type HubStats struct {
 	Snapshots      uint64 // computed
 	SnapshotErrors uint64
 	Resets         uint64 // streams that could not be caught up and had no snapshot
+	Coded          uint64 // frames coded, once for each of HoldOptions.Codings
 	Bus            bus.Stats
 }
 
@@ -295,6 +294,6 @@ func (h *Hub) Stats() HubStats {
 	h.mu.Unlock()
 	st.RegistryStats, st.Bus = h.registry.Stats(), h.bus.Stats()
 	st.Snapshots, st.SnapshotErrors = h.snapshots.counts()
-	st.Resets = h.resets.Load()
+	st.Resets, st.Coded = h.resets.Load(), h.codings.made.Load()
 	return st
 }

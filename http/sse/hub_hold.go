@@ -5,6 +5,7 @@ package sse
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"math/rand/v2"
 	"net/http"
 	"slices"
@@ -40,8 +41,25 @@ type HoldOptions struct {
 	// OnClose is called once when the stream is over, or was never opened; it
 	// must not block.
 	OnClose func(loop.Reason)
+	// OnCut is called when a stream is cut because it has missed something: its queue
+	// was full (Policy Disconnect), or frames were lost ahead of it. It may be called
+	// with locks held: it must not block, nor call the hub or the slot.
+	OnCut func()
 	// Limits replace the hub's for this stream. They are not copied.
 	Limits *Limits
+	// Pass is asked for every frame of this stream, and what it returns is sent in
+	// its place; nil: nothing is. It may be called from any goroutine, with locks
+	// held: it must not block, nor call the hub or the slot.
+	Pass func(*Frame) *Frame
+	// Codings are what the stream may be coded in, best first; the client's
+	// Accept-Encoding decides. A frame is coded once, whatever the number of streams,
+	// and a stream keeps no memory for it. The bounds of queues and journals count
+	// plain bytes; the coded ones are kept beside them. nil: none.
+	Codings []Coding
+	// Quiet streams get no heartbeats.
+	Quiet bool
+	// Raw streams are no event streams: a farewell (Drain) is not written into them.
+	Raw bool
 }
 
 // Hold opens a stream: it is registered, caught up, and live from then on,
@@ -49,14 +67,13 @@ type HoldOptions struct {
 // see the function Hold. The error is that of a refused channel name or of the
 // hold; nothing was written then.
 func (h *Hub) Hold(w http.ResponseWriter, r *http.Request, o HoldOptions) error {
-	limits := o.Limits
-	if limits == nil {
-		limits = &h.cfg.Limits
+	slot := h.newSlot(&o)
+	coding := choose(w, r, o.Codings)
+	if coding != nil {
+		slot.code(&h.codings, coding)
 	}
-	slot := NewSlot(limits, 0, o.OnClose)
-	at, err := h.begin(slot, r.Header.Get("Last-Event-ID"), &o)
+	at, err := h.open(slot, r.Header.Get("Last-Event-ID"), &o)
 	if err != nil {
-		slot.Closed(loop.ClosedByError)
 		return err
 	}
 	history := at.missed
@@ -67,12 +84,106 @@ func (h *Hub) Hold(w http.ResponseWriter, r *http.Request, o HoldOptions) error 
 			slot.closeWith(retryFrame(troubled), loop.EndCut)
 		}
 	}
-	hello := o.Hello
-	if len(hello) == 0 {
-		hello = []byte(":\n\n") // the first bytes open the stream for its client
+	if len(o.Hello) == 0 {
+		o.Hello = []byte(":\n\n") // the first bytes open the stream for its client
 	}
-	slot.prime(append([]*Frame{NewFrame(0, "", "", hello)}, history...)...)
-	return Hold(w, r, slot)
+	slot.begin(&o, history)
+	if coding != nil {
+		w.Header().Set("Content-Encoding", coding.Name())
+	}
+	if err := Hold(w, r, slot); err != nil {
+		w.Header().Del("Content-Encoding") // what is answered instead is plain
+		return err
+	}
+	return nil
+}
+
+// HoldExchange is Hold for a native handler, which sets status and fields before,
+// and makes the fields those of whatever kind of stream it is. lastID stands for
+// the header Last-Event-ID; nothing is asked for a snapshot. Without an error the
+// slot is returned.
+func (h *Hub) HoldExchange(x *loop.Exchange, lastID string, o HoldOptions) (*Slot, error) {
+	slot := h.newSlot(&o)
+	at, err := h.open(slot, lastID, &o)
+	if err != nil {
+		return nil, err
+	}
+	history := at.missed
+	if !at.known {
+		h.resets.Add(1)
+		history = []*Frame{resetFrame(o.Reset, at.floor)}
+	}
+	slot.begin(&o, history)
+	held, chunked, err := x.HoldConn(slot)
+	if err != nil {
+		slot.Closed(loop.ClosedByError)
+		return nil, fmt.Errorf("sse: hold: %w", err)
+	}
+	slot.Park(held, chunked)
+	return slot, nil
+}
+
+// Attach registers a slot that feeds something else than a response: it gets what
+// comes from now on. Its user parks it, and tells it when it is Closed.
+func (h *Hub) Attach(o HoldOptions) (*Slot, error) {
+	slot := h.newSlot(&o)
+	if slot.calls == nil {
+		slot.calls = &calls{}
+	}
+	slot.calls.attached = true
+	if _, err := h.open(slot, "", &o); err != nil {
+		return nil, err
+	}
+	slot.begin(&o, nil)
+	return slot, nil
+}
+
+// Subscribe adds a channel to those of a slot, see Registry.Subscribe.
+func (h *Hub) Subscribe(s *Slot, channel string) error { return h.registry.Subscribe(s, channel) }
+
+// Unsubscribe takes one from it.
+func (h *Hub) Unsubscribe(s *Slot, channel string) { h.registry.Unsubscribe(s, channel) }
+
+// Deliver pushes a frame to this process's streams of its channel, beside the bus
+// and the journals, and returns how many took it.
+func (h *Hub) Deliver(f *Frame) int {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.registry.Deliver(f)
+}
+
+// newSlot makes a slot as its user wants it.
+func (h *Hub) newSlot(o *HoldOptions) *Slot {
+	limits := o.Limits
+	if limits == nil {
+		limits = &h.cfg.Limits
+	}
+	slot := NewSlot(limits, 0, o.OnClose)
+	if slot.quiet = o.Quiet; o.Pass != nil || o.OnCut != nil || o.Raw {
+		slot.calls = &calls{closed: o.OnClose, pass: o.Pass, cut: o.OnCut, raw: o.Raw}
+	}
+	return slot
+}
+
+// open begins the stream of a slot. Nothing leaves it before it is primed.
+func (h *Hub) open(slot *Slot, lastID string, o *HoldOptions) (beginning, error) {
+	at, err := h.begin(slot, lastID, o)
+	if err != nil {
+		slot.Closed(loop.ClosedByError)
+	}
+	return at, err
+}
+
+// begin lets the stream begin with its hello and what it has missed.
+func (s *Slot) begin(o *HoldOptions, history []*Frame) {
+	first := []*Frame{NewFrame(0, "", "", o.Hello)}
+	for _, f := range history {
+		if f = s.pass(f); f != nil {
+			first = append(first, f)
+		}
+	}
+	s.prepare(first)
+	s.prime(first...)
 }
 
 // A beginning is where a stream stands when it is registered.

@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"m0serve.dev/http/bus"
+	"m0serve.dev/http/internal/both"
 )
 
 func newHub(t *testing.T, cfg HubConfig) *Hub {
@@ -81,9 +82,9 @@ func join(t *testing.T, addr, query, header string) *bufio.Reader {
 func lastID(id uint64) string { return fmt.Sprintf("Last-Event-ID: %d\r\n", id) }
 
 func TestHubReplayThenLiveWithoutGapOrDouble(t *testing.T) {
-	onBoth(t, func(t *testing.T, serve func(*testing.T, http.Handler) string) {
+	both.Each(t, func(t *testing.T, serve func(http.Handler) string) {
 		h := newHub(t, HubConfig{})
-		addr := serve(t, hubHandler(t, h, HoldOptions{}))
+		addr := serve(hubHandler(t, h, HoldOptions{}))
 		before := publish(t, h, "c", "one.")
 		publish(t, h, "other", "not for c.")
 		two := publish(t, h, "c", "two.")
@@ -122,7 +123,7 @@ func TestHubReplayThenLiveWithoutGapOrDouble(t *testing.T) {
 }
 
 func TestHubUnknownIdGetsSnapshotOnceForAll(t *testing.T) {
-	onBoth(t, func(t *testing.T, serve func(*testing.T, http.Handler) string) {
+	both.Each(t, func(t *testing.T, serve func(http.Handler) string) {
 		h := newHub(t, HubConfig{})
 		settle(t, h, publish(t, h, "c", "old."))
 		var calls atomic.Int32
@@ -132,7 +133,7 @@ func TestHubUnknownIdGetsSnapshotOnceForAll(t *testing.T) {
 			<-release
 			return []byte("data: whole.\n\n"), h.Stats().Delivered, nil
 		}}
-		addr := serve(t, hubHandler(t, h, o))
+		addr := serve(hubHandler(t, h, o))
 		var readers []*bufio.Reader
 		for i := range 8 {
 			header := []string{"Last-Event-ID: 5\r\n", "Last-Event-ID: what\r\n"}[i%2]
@@ -173,7 +174,7 @@ func TestHubSnapshotJoinedLateHasNoGap(t *testing.T) {
 		<-release
 		return []byte("data: whole.\n\n"), at, nil
 	}}
-	addr := serveLoop(t, hubHandler(t, h, o))
+	addr := both.Loop(t, hubHandler(t, h, o))
 	_, first := dial(t, addr, "GET /?channel=c HTTP/1.1\r\nHost: a\r\nLast-Event-ID: 1\r\n\r\n")
 	<-begun
 	between := publish(t, h, "c", "between.")
@@ -191,10 +192,10 @@ func TestHubSnapshotJoinedLateHasNoGap(t *testing.T) {
 
 // TestHubHelloOpensTheStream: onopen fires before anything is published.
 func TestHubHelloOpensTheStream(t *testing.T) {
-	onBoth(t, func(t *testing.T, serve func(*testing.T, http.Handler) string) {
+	both.Each(t, func(t *testing.T, serve func(http.Handler) string) {
 		h := newHub(t, HubConfig{})
-		join(t, serve(t, hubHandler(t, h, HoldOptions{})), "", "")
-		addr := serve(t, hubHandler(t, h, HoldOptions{Hello: []byte("data: hello\n\n")}))
+		join(t, serve(hubHandler(t, h, HoldOptions{})), "", "")
+		addr := serve(hubHandler(t, h, HoldOptions{Hello: []byte("data: hello\n\n")}))
 		_, r := dial(t, addr, "GET /?channel=c HTTP/1.1\r\nHost: a\r\n\r\n")
 		until(t, r, "data: hello\n\n")
 	})
@@ -203,7 +204,7 @@ func TestHubHelloOpensTheStream(t *testing.T) {
 func TestHubUnknownIdWithoutSnapshotIsReset(t *testing.T) {
 	h := newHub(t, HubConfig{})
 	settle(t, h, publish(t, h, "c", "old."))
-	addr := serveLoop(t, hubHandler(t, h, HoldOptions{}))
+	addr := both.Loop(t, hubHandler(t, h, HoldOptions{}))
 	r := join(t, addr, "", "Last-Event-ID: 3\r\n")
 	if got := until(t, r, "\n\n"); !strings.Contains(got, "event: reset\nid: ") {
 		t.Errorf("a client with an unknown id got %q; want the reset event", got)
@@ -212,7 +213,7 @@ func TestHubUnknownIdWithoutSnapshotIsReset(t *testing.T) {
 
 func TestHubRefusesReservedNames(t *testing.T) {
 	h := newHub(t, HubConfig{})
-	addr := serveLoop(t, hubHandler(t, h, HoldOptions{}))
+	addr := both.Loop(t, hubHandler(t, h, HoldOptions{}))
 	_, r := dial(t, addr, "GET /?channel=%01journal HTTP/1.1\r\nHost: a\r\n\r\n")
 	if head := until(t, r, "\r\n\r\n"); !strings.HasPrefix(head, "HTTP/1.1 400 ") {
 		t.Errorf("a stream on a reserved name: %s; want 400", head)
@@ -234,7 +235,7 @@ func TestHubRestoreRaisesIdsAndReplays(t *testing.T) {
 		h.Restore("c", "", future+i, fmt.Appendf(nil, "id: %d\ndata: stored %d.\n\n", future+i, i))
 	}
 	h.Start()
-	addr := serveLoop(t, hubHandler(t, h, HoldOptions{}))
+	addr := both.Loop(t, hubHandler(t, h, HoldOptions{}))
 	r := join(t, addr, "", lastID(future))
 	id := publish(t, h, "c", "new.")
 	if id <= future+2 {
@@ -248,9 +249,9 @@ func TestHubRestoreRaisesIdsAndReplays(t *testing.T) {
 }
 
 func TestHubDrainTellsEachWhenToComeBackAndCuts(t *testing.T) {
-	onBoth(t, func(t *testing.T, serve func(*testing.T, http.Handler) string) {
+	both.Each(t, func(t *testing.T, serve func(http.Handler) string) {
 		h := newHub(t, HubConfig{})
-		addr := serve(t, hubHandler(t, h, HoldOptions{}))
+		addr := serve(hubHandler(t, h, HoldOptions{}))
 		waits := make(map[string]bool)
 		var readers []*bufio.Reader
 		for range 8 {
@@ -337,7 +338,7 @@ func TestHubRespawnedWorkerHasItsSiblingsJournal(t *testing.T) {
 	if !back.SyncJournals(patience) {
 		t.Fatal("the sibling did not answer")
 	}
-	addr := serveLoop(t, hubHandler(t, back, HoldOptions{}))
+	addr := both.Loop(t, hubHandler(t, back, HoldOptions{}))
 	behind, fresh := join(t, addr, "", lastID(first-1)), join(t, addr, "", "")
 	third := publish(t, sibling, "c", "third.")
 	for name, c := range map[string]struct {
@@ -363,7 +364,7 @@ func TestHubBacklogReachesNoNewStreamAsHistory(t *testing.T) {
 
 	back := open(0)
 	back.Start()
-	addr := serveLoop(t, hubHandler(t, back, HoldOptions{}))
+	addr := both.Loop(t, hubHandler(t, back, HoldOptions{}))
 	fresh := join(t, addr, "", "")
 	next := publish(t, sibling, "c", "next.")
 	got := until(t, fresh, fmt.Sprintf("id: %d\ndata: next.\n\n", next))

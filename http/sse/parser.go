@@ -70,6 +70,15 @@ func (p *Parser) Feed(b []byte, emit func(Event)) error {
 	return nil
 }
 
+// Reset prepares p for the next connection of the same source. LastID stays, and
+// so is the id of events that have none; an event that was not whole is
+// forgotten.
+func (p *Parser) Reset() {
+	p.line, p.data = p.line[:0], p.data[:0]
+	p.lines, p.afterCR, p.name, p.size = false, false, "", 0
+	p.id = p.LastID
+}
+
 func (p *Parser) checkSize(n int) error {
 	limit := p.EventMax
 	if limit <= 0 {

@@ -18,11 +18,12 @@ import (
 type Registry struct {
 	every time.Duration // between heartbeats
 
-	mu     sync.Mutex
-	groups map[string]*group
-	slots  map[*Slot]struct{}
-	timer  *time.Timer // runs while there are slots
-	opened uint64
+	mu       sync.Mutex
+	groups   map[string]*group
+	slots    map[*Slot]struct{}
+	attached int         // of slots: those that feed no response
+	timer    *time.Timer // runs while there are slots
+	opened   uint64      // streams
 
 	delivery sync.Mutex // one delivery at a time, so that frames keep their order
 	targets  []*Slot    // of the delivery under way
@@ -98,20 +99,57 @@ func (r *Registry) Add(s *Slot, channels ...string) error {
 	s.registry = r
 	s.subs = make([]sub, 0, len(channels))
 	for _, name := range channels {
-		g := r.groups[name]
-		if g == nil {
-			g = &group{}
-			r.groups[name] = g
-		}
-		s.subs = append(s.subs, sub{name, len(g.slots)})
-		g.slots = append(g.slots, s)
+		r.joinLocked(s, name)
 	}
 	r.slots[s] = struct{}{}
-	r.opened++
+	if s.isAttached() {
+		r.attached++
+	} else {
+		r.opened++
+	}
 	if r.every > 0 && r.timer == nil {
 		r.timer = time.AfterFunc(r.every/2, r.heartbeat)
 	}
 	return nil
+}
+
+func (r *Registry) joinLocked(s *Slot, name string) {
+	g := r.groups[name]
+	if g == nil {
+		g = &group{}
+		r.groups[name] = g
+	}
+	s.subs = append(s.subs, sub{name, len(g.slots)})
+	g.slots = append(g.slots, s)
+}
+
+// Subscribe adds a channel to those of a slot that was added and has not left.
+// Again is as good as once.
+func (r *Registry) Subscribe(s *Slot, channel string) error {
+	if err := bus.CheckName(channel); err != nil {
+		return err
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if _, ok := r.slots[s]; ok && s.placeLocked(channel) < 0 {
+		r.joinLocked(s, channel)
+	}
+	return nil
+}
+
+// Unsubscribe takes a channel from a slot.
+func (r *Registry) Unsubscribe(s *Slot, channel string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if i := s.placeLocked(channel); i >= 0 {
+		r.removeLocked(s.subs[i])
+		s.subs = slices.Delete(s.subs, i, i+1)
+	}
+}
+
+// placeLocked is where a channel stands in subs, -1 when it does not.
+func (s *Slot) placeLocked(channel string) int {
+	return slices.IndexFunc(s.subs, func(at sub) bool { return at.channel == channel })
 }
 
 // Remove takes the slot out. A slot does that by itself when its stream ends.
@@ -122,6 +160,9 @@ func (r *Registry) Remove(s *Slot) {
 		return
 	}
 	delete(r.slots, s)
+	if s.isAttached() {
+		r.attached--
+	}
 	for _, at := range s.subs {
 		r.removeLocked(at)
 	}
@@ -214,7 +255,10 @@ func (r *Registry) countDrop(f *Frame, p Policy, late bool) {
 	}
 }
 
-// Len is the number of streams.
+// isAttached reports whether a slot feeds something else than a response.
+func (s *Slot) isAttached() bool { return s.calls != nil && s.calls.attached }
+
+// Len is the number of slots.
 func (r *Registry) Len() int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -223,17 +267,24 @@ func (r *Registry) Len() int {
 
 // RegistryStats are the counters of a registry.
 type RegistryStats struct {
-	Streams int              // held now
-	Opened  uint64           // in all
-	Drops   map[string]Drops // by channel
+	Streams     int              // responses that are held now, whatever their channels
+	Attached    int              // slots that feed something else (Hub.Attach)
+	Opened      uint64           // streams in all
+	Queued      int              // frames that wait for their streams now
+	QueuedBytes int              // and their bytes
+	Drops       map[string]Drops // by channel
 }
 
-// Stats returns the counters.
+// Stats returns the counters. It looks at every stream.
 func (r *Registry) Stats() RegistryStats {
 	st := RegistryStats{Drops: make(map[string]Drops)}
 	r.mu.Lock()
-	st.Streams, st.Opened = len(r.slots), r.opened
+	st.Streams, st.Attached, st.Opened = len(r.slots)-r.attached, r.attached, r.opened
 	r.mu.Unlock()
+	r.Each(func(s *Slot) {
+		frames, bytes := s.queued()
+		st.Queued, st.QueuedBytes = st.Queued+frames, st.QueuedBytes+bytes
+	})
 	r.dropping.Lock()
 	defer r.dropping.Unlock()
 	for name, d := range r.drops {

@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"m0serve.dev/http/internal/both"
 	"m0serve.dev/http/loop"
 )
 
@@ -49,7 +50,7 @@ func TestLateFrameIsToldNotSilent(t *testing.T) {
 	for _, policy := range []Policy{Disconnect, DropOldest} {
 		t.Run(policy.String(), func(t *testing.T) {
 			h := newHub(t, HubConfig{Limits: Limits{Policy: policy}})
-			addr := serveLoop(t, hubHandler(t, h, HoldOptions{}))
+			addr := both.Loop(t, hubHandler(t, h, HoldOptions{}))
 			r := join(t, addr, "", "")
 			late, top := sendLate(t, h, "c", r)
 			got := ""
@@ -82,7 +83,7 @@ func TestLostFramesAreTold(t *testing.T) {
 	for _, policy := range []Policy{Disconnect, DropOldest} {
 		t.Run(policy.String(), func(t *testing.T) {
 			h := newHub(t, HubConfig{Limits: Limits{Policy: policy}})
-			addr := serveLoop(t, hubHandler(t, h, HoldOptions{}))
+			addr := both.Loop(t, hubHandler(t, h, HoldOptions{}))
 			r := join(t, addr, "", "")
 			id := publish(t, h, "c", "before.")
 			until(t, r, "before.\n\n")
@@ -125,7 +126,7 @@ func dialStream(t *testing.T, h *Hub, addr, channel, header string) string {
 // numbered before the stream began and is sent after it belongs to it.
 func TestNewStreamStartsAtWhatWasDelivered(t *testing.T) {
 	h := newHub(t, HubConfig{})
-	addr := serveLoop(t, hubHandler(t, h, HoldOptions{}))
+	addr := both.Loop(t, hubHandler(t, h, HoldOptions{}))
 	id := h.NextID()
 	h.NextID()
 	r := join(t, addr, "", "")
@@ -138,7 +139,7 @@ func TestNewStreamStartsAtWhatWasDelivered(t *testing.T) {
 // TestClientAheadOfThisWorker comes from a sibling that delivered more.
 func TestClientAheadOfThisWorkerGetsNothingTwice(t *testing.T) {
 	h := newHub(t, HubConfig{})
-	addr := serveLoop(t, hubHandler(t, h, HoldOptions{}))
+	addr := both.Loop(t, hubHandler(t, h, HoldOptions{}))
 	seen := h.NextID()
 	r := join(t, addr, "", lastID(seen))
 	if err := h.Send("c", "", seen, []byte("data: seen there.\n\n")); err != nil {
@@ -153,7 +154,7 @@ func TestClientAheadOfThisWorkerGetsNothingTwice(t *testing.T) {
 // TestInventedNamesDisplaceNoJournal: what clients ask for costs nothing.
 func TestInventedNamesDisplaceNoJournal(t *testing.T) {
 	h := newHub(t, HubConfig{Channels: 2})
-	addr := serveLoop(t, hubHandler(t, h, HoldOptions{}))
+	addr := both.Loop(t, hubHandler(t, h, HoldOptions{}))
 	one := publish(t, h, "c", "one.")
 	settle(t, h, publish(t, h, "c", "two."))
 	for i := range 5 {
@@ -202,9 +203,9 @@ func TestFailedSnapshotCutsTheStream(t *testing.T) {
 		{"panic", func(context.Context) ([]byte, uint64, error) { panic("oh") }},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			onBoth(t, func(t *testing.T, serve func(*testing.T, http.Handler) string) {
+			both.Each(t, func(t *testing.T, serve func(http.Handler) string) {
 				h := newHub(t, HubConfig{})
-				addr := serve(t, hubHandler(t, h, HoldOptions{Snapshot: c.snapshot}))
+				addr := serve(hubHandler(t, h, HoldOptions{Snapshot: c.snapshot}))
 				_, r := dial(t, addr, "GET /?channel=c HTTP/1.1\r\nHost: a\r\nLast-Event-ID: 1\r\n\r\n")
 				if head := until(t, r, "\r\n\r\n"); !strings.HasPrefix(head, "HTTP/1.1 200 ") {
 					t.Errorf("answer %s; want 200", head)
@@ -238,7 +239,7 @@ func TestSnapshotsOfOtherChannelsAreNotShared(t *testing.T) {
 	h := newHub(t, HubConfig{})
 	var asked sync.WaitGroup
 	asked.Add(2)
-	addr := serveLoop(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	addr := both.Loop(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		channels := strings.Split(r.URL.Query().Get("channels"), ",")
 		err := h.Hold(w, r, HoldOptions{Channels: channels,
 			Snapshot: func(context.Context) ([]byte, uint64, error) {
@@ -259,7 +260,7 @@ func TestSnapshotsOfOtherChannelsAreNotShared(t *testing.T) {
 
 func TestSnapshotFromTheFutureSilencesNothing(t *testing.T) {
 	h := newHub(t, HubConfig{})
-	addr := serveLoop(t, hubHandler(t, h, HoldOptions{
+	addr := both.Loop(t, hubHandler(t, h, HoldOptions{
 		Snapshot: func(context.Context) ([]byte, uint64, error) {
 			return []byte("data: whole.\n\n"), ^uint64(0), nil
 		}}))
@@ -270,9 +271,9 @@ func TestSnapshotFromTheFutureSilencesNothing(t *testing.T) {
 }
 
 func TestStreamThatComesDuringTheDrainIsSentAway(t *testing.T) {
-	onBoth(t, func(t *testing.T, serve func(*testing.T, http.Handler) string) {
+	both.Each(t, func(t *testing.T, serve func(http.Handler) string) {
 		h := newHub(t, HubConfig{})
-		addr := serve(t, hubHandler(t, h, HoldOptions{}))
+		addr := serve(hubHandler(t, h, HoldOptions{}))
 		h.Drain(time.Second, 0)
 		_, r := dial(t, addr, "GET /?channel=c HTTP/1.1\r\nHost: a\r\n\r\n")
 		until(t, r, "retry: 1000\n\n")
@@ -284,10 +285,10 @@ func TestStreamThatComesDuringTheDrainIsSentAway(t *testing.T) {
 
 // TestHubHEAD: nothing stays of a HEAD request, and no snapshot is made for it.
 func TestHubHEAD(t *testing.T) {
-	onBoth(t, func(t *testing.T, serve func(*testing.T, http.Handler) string) {
+	both.Each(t, func(t *testing.T, serve func(http.Handler) string) {
 		h := newHub(t, HubConfig{})
 		closed := make(chan loop.Reason, 1)
-		addr := serve(t, hubHandler(t, h, HoldOptions{
+		addr := serve(hubHandler(t, h, HoldOptions{
 			OnClose: func(why loop.Reason) { closed <- why },
 			Snapshot: func(context.Context) ([]byte, uint64, error) {
 				t.Error("a snapshot is made for a HEAD request")
@@ -303,7 +304,7 @@ func TestHubHEAD(t *testing.T) {
 func TestOnCloseRunsOnceEvenForARefusal(t *testing.T) {
 	h := newHub(t, HubConfig{})
 	calls := make(chan loop.Reason, 2)
-	addr := serveLoop(t, hubHandler(t, h, HoldOptions{
+	addr := both.Loop(t, hubHandler(t, h, HoldOptions{
 		OnClose: func(why loop.Reason) { calls <- why }}))
 	_, r := dial(t, addr, "GET /?channel=%01x HTTP/1.1\r\nHost: a\r\n\r\n")
 	until(t, r, "\r\n\r\n")
@@ -426,7 +427,7 @@ func addSlots(t testing.TB, r *Registry, n int) []*Slot {
 		if err := r.Add(slots[i], "c"); err != nil {
 			t.Fatal(err)
 		}
-		slots[i].park(&parked{}, true)
+		slots[i].Park(&parked{}, true)
 	}
 	return slots
 }

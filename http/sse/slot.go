@@ -13,10 +13,10 @@ import (
 // server that empties it. It implements loop.Source. Push, Close and Last may
 // be called from any goroutine; mu guards what stands below it.
 type Slot struct {
-	limits   *Limits           // shared by all slots of a kind
-	closed   func(loop.Reason) // runs once, after the slot has left; nil: nothing
-	registry *Registry         // counts its drops; nil: none
-	subs     []sub             // where it stands there; owned by the registry's lock
+	limits   *Limits   // shared by all slots of a kind
+	calls    *calls    // of its user; nil: none
+	registry *Registry // counts its drops; nil: none
+	subs     []sub     // where it stands there; owned by the registry's lock
 
 	mu      sync.Mutex
 	held    loop.Held   // nil until the connection is parked
@@ -24,6 +24,7 @@ type Slot struct {
 	chunked bool
 	paused  bool // a snapshot is on its way: nothing is given out before it
 	idle    bool // nothing was written since the last heartbeat looked
+	quiet   bool // it gets no heartbeats; set before it is registered
 	ended   bool
 	closing bool
 	final   bool // the queue is all that is still written: then it ends
@@ -42,7 +43,29 @@ func NewSlot(limits *Limits, floor uint64, closed func(loop.Reason)) *Slot {
 	if limits == nil {
 		limits = &Limits{}
 	}
-	return &Slot{limits: limits, last: floor, closed: closed}
+	s := &Slot{limits: limits, last: floor}
+	if closed != nil {
+		s.calls = &calls{closed: closed}
+	}
+	return s
+}
+
+// calls are what a slot asks of its user. Most slots ask nothing, and stay small.
+type calls struct {
+	closed   func(loop.Reason)   // runs once, after the slot has left; nil: nothing
+	pass     func(*Frame) *Frame // see HoldOptions; nil: every frame as it is
+	cut      func()              // see HoldOptions.OnCut; nil: nothing
+	raw      bool                // see HoldOptions
+	attached bool                // it feeds no response; set before it is registered
+	coded    *codedStream        // nil: plain; set before it is registered
+}
+
+// pass asks what is sent in the place of f; nil: nothing.
+func (s *Slot) pass(f *Frame) *Frame {
+	if s.calls == nil || s.calls.pass == nil {
+		return f
+	}
+	return s.calls.pass(f)
 }
 
 // Last is the id of the last frame that was taken in.
@@ -60,13 +83,16 @@ func (s *Slot) Push(f *Frame) bool { return s.push(f, false) }
 // push is Push. late says that the frame came behind a higher id and was never
 // seen before: a stream that is past its id has missed it and is told so.
 func (s *Slot) push(f *Frame, late bool) bool {
+	if f = s.pass(f); f == nil {
+		return false
+	}
 	s.mu.Lock()
 	taken, cut := s.pushLocked(f, late)
 	held := s.held
 	s.mu.Unlock()
 	switch {
 	case cut:
-		s.Close(loop.EndCut)
+		s.cut()
 	case held != nil && (taken || late):
 		held.Wake()
 	}
@@ -188,10 +214,18 @@ func (s *Slot) lose() {
 	s.mu.Unlock()
 	switch {
 	case s.limits.Policy == Disconnect:
-		s.Close(loop.EndCut)
+		s.cut()
 	case held != nil:
 		held.Wake()
 	}
+}
+
+// cut breaks the stream off because of what it has missed.
+func (s *Slot) cut() {
+	if s.calls != nil && s.calls.cut != nil {
+		s.calls.cut()
+	}
+	s.Close(loop.EndCut)
 }
 
 // prime puts frames in front of what waits and lets the stream begin. What
@@ -223,8 +257,9 @@ func (s *Slot) prime(frames ...*Frame) {
 	}
 }
 
-// park joins the slot to the connection that it feeds.
-func (s *Slot) park(held loop.Held, chunked bool) {
+// Park joins the slot to what it feeds, which it wakes and closes through held.
+// Hold does it; it is for a slot that feeds something else than a response.
+func (s *Slot) Park(held loop.Held, chunked bool) {
 	s.mu.Lock()
 	s.held, s.chunked = held, chunked
 	cut, how := s.closing && !s.final, s.ending
@@ -239,6 +274,23 @@ func (s *Slot) park(held loop.Held, chunked bool) {
 func (s *Slot) Next() []byte {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if s.calls != nil && s.calls.coded != nil {
+		return s.nextCodedLocked(s.calls.coded)
+	}
+	if f := s.nextLocked(); f != nil {
+		return f.bytes(s.chunked)
+	}
+	return nil
+}
+
+// NextFrame is Next for a slot that feeds something else than a response.
+func (s *Slot) NextFrame() *Frame {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.nextLocked()
+}
+
+func (s *Slot) nextLocked() *Frame {
 	if s.paused || s.ended {
 		return nil
 	}
@@ -247,12 +299,12 @@ func (s *Slot) Next() []byte {
 		s.missed = 0
 		if len(gap.Body()) > 0 {
 			s.idle = false
-			return gap.bytes(s.chunked)
+			return gap
 		}
 	}
 	if len(s.queue) > 0 {
 		s.idle = false
-		return s.popLocked().bytes(s.chunked)
+		return s.popLocked()
 	}
 	if s.final && s.held != nil {
 		s.held.Close(s.ending)
@@ -277,8 +329,14 @@ func (s *Slot) Closed(why loop.Reason) {
 	if s.registry != nil {
 		s.registry.Remove(s)
 	}
-	if s.closed != nil {
-		s.closed(why)
+	if s.calls == nil {
+		return
+	}
+	if s.calls.coded != nil {
+		s.calls.coded.leave()
+	}
+	if s.calls.closed != nil {
+		s.calls.closed(why)
 	}
 }
 
@@ -298,6 +356,21 @@ func (s *Slot) Close(how loop.Ending) {
 	}
 }
 
+// Finish ends the stream when what waits for it is written; it gets no more.
+func (s *Slot) Finish(how loop.Ending) {
+	s.mu.Lock()
+	if s.closing || s.ended {
+		s.mu.Unlock()
+		return
+	}
+	s.closing, s.final, s.ending = true, true, how
+	held := s.held
+	s.mu.Unlock()
+	if held != nil {
+		held.Wake()
+	}
+}
+
 // closeWith ends the stream after one last frame. What waits is given up for it.
 func (s *Slot) closeWith(f *Frame, how loop.Ending) {
 	s.mu.Lock()
@@ -306,7 +379,9 @@ func (s *Slot) closeWith(f *Frame, how loop.Ending) {
 		return
 	}
 	s.forgetLocked()
-	s.appendLocked(f)
+	if s.calls == nil || !s.calls.raw {
+		s.appendLocked(f)
+	}
 	s.closing, s.final, s.paused, s.ending, s.missed = true, true, false, how, 0
 	held := s.held
 	s.mu.Unlock()
@@ -318,7 +393,7 @@ func (s *Slot) closeWith(f *Frame, how loop.Ending) {
 // beat pushes the heartbeat where nothing was written since the beat before.
 func (s *Slot) beat(hb *Frame) {
 	s.mu.Lock()
-	due := s.idle && len(s.queue) == 0 && !s.paused
+	due := s.idle && len(s.queue) == 0 && !s.paused && !s.quiet
 	s.idle = true
 	s.mu.Unlock()
 	if due {

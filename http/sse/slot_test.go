@@ -93,7 +93,7 @@ func TestSlotPolicies(t *testing.T) {
 		if err := r.Add(s, "c"); err != nil {
 			t.Fatal(err)
 		}
-		s.park(held, false)
+		s.Park(held, false)
 		for i := range len(c.kinds) {
 			r.Deliver(frame(uint64(i+1), "c", c.kinds[i:i+1], c.kinds[i:i+1]))
 		}
@@ -124,7 +124,7 @@ func TestSlotBoundsBytesButTakesOneLargeFrame(t *testing.T) {
 
 func TestSlotChunksWhenTheResponseIsChunked(t *testing.T) {
 	s := NewSlot(nil, 0, nil)
-	s.park(&parked{}, true)
+	s.Park(&parked{}, true)
 	s.Push(frame(1, "c", "", strings.Repeat("y", 26)))
 	if got, want := given(s), "1a\r\n"+strings.Repeat("y", 26)+"\r\n"; got != want {
 		t.Errorf("chunked slot gives %q; want %q", got, want)

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"m0serve.dev/http/internal/both"
 	"m0serve.dev/http/loop"
 )
 
@@ -20,20 +21,18 @@ import (
 func TestStalledReadersDelayNobody(t *testing.T) {
 	for _, policy := range []Policy{Disconnect, DropOldest, DropNewest} {
 		t.Run(policy.String(), func(t *testing.T) {
-			onBoth(t, func(t *testing.T, serve func(*testing.T, http.Handler) string) {
+			both.Each(t, func(t *testing.T, serve func(http.Handler) string) {
 				testStalledReaders(t, policy, serve)
 			})
 		})
 	}
 }
 
-func testStalledReaders(
-	t *testing.T, policy Policy, serve func(*testing.T, http.Handler) string,
-) {
+func testStalledReaders(t *testing.T, policy Policy, serve func(http.Handler) string) {
 	const frames, size, stalled = 1500, 20_000, 5
 	r := NewRegistry(-1)
 	joined := make(chan *Slot, stalled+1)
-	addr := serve(t, http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+	addr := serve(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 		slot := NewSlot(&Limits{Policy: policy}, 0, nil)
 		if err := r.Add(slot, "news"); err != nil {
 			t.Error(err)

@@ -3,123 +3,23 @@
 package wire
 
 import (
-	"bufio"
 	"bytes"
 	"encoding/base64"
 	"encoding/json"
 	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
+
+	"m0serve.dev/http/internal/corpus"
 )
-
-// The corpora are shared by several repositories and lie beside this one; a
-// checkout without them skips these tests.
-func corpusDir(t testing.TB, name string) string {
-	t.Helper()
-	dir, err := os.Getwd()
-	if err != nil {
-		t.Fatal(err)
-	}
-	for dir != filepath.Dir(dir) {
-		path := filepath.Join(dir, "shared", "corpus", name)
-		if _, err := os.Stat(path); err == nil {
-			return path
-		}
-		dir = filepath.Dir(dir)
-	}
-	t.Skipf("no shared/corpus/%s beside the repository", name)
-	return ""
-}
-
-// A corpusCase is one line of corpus/http1/cases.jsonl.
-type corpusCase struct {
-	ID      string
-	Raw     string
-	Expect  string
-	Prefer  string
-	Status  []int
-	Handled []int
-	Seq     []int
-	Steps   [][]any
-	Needs   string
-}
-
-func http1Corpus(t testing.TB) []corpusCase {
-	t.Helper()
-	file, err := os.Open(filepath.Join(corpusDir(t, "http1"), "cases.jsonl"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer file.Close()
-	var cases []corpusCase
-	lines := bufio.NewScanner(file)
-	lines.Buffer(nil, 1<<20)
-	for lines.Scan() {
-		var c corpusCase
-		if err := json.Unmarshal(lines.Bytes(), &c); err != nil {
-			t.Fatalf("cases.jsonl: %v in %.80q", err, lines.Text())
-		}
-		cases = append(cases, c)
-	}
-	if err := lines.Err(); err != nil {
-		t.Fatal(err)
-	}
-	return cases
-}
-
-// bytes is all the client sends, whenever it sends it.
-func (c *corpusCase) bytes(t testing.TB) []byte {
-	var all strings.Builder
-	all.WriteString(c.Raw)
-	for _, step := range c.Steps {
-		switch step[0] {
-		case "send", "bytes", "drip":
-			all.WriteString(step[1].(string))
-		}
-	}
-	var out []byte
-	for _, r := range expandMacros(t, all.String()) {
-		out = append(out, byte(r))
-	}
-	return out
-}
-
-// expandMacros replaces <<R c n>> and <<T n|text>>.
-func expandMacros(t testing.TB, s string) string {
-	var out strings.Builder
-	for {
-		before, rest, found := strings.Cut(s, "<<")
-		out.WriteString(before)
-		if !found {
-			return out.String()
-		}
-		macro, after, found := strings.Cut(rest, ">>")
-		if !found {
-			t.Fatalf("macro without end in %.80q", rest)
-		}
-		var text, number string
-		if macro[0] == 'R' {
-			text, number = macro[2:3], macro[4:]
-		} else {
-			number, text, _ = strings.Cut(macro[2:], "|")
-		}
-		n, err := strconv.Atoi(number)
-		if err != nil {
-			t.Fatalf("macro %.40q: %v", macro, err)
-		}
-		out.WriteString(strings.Repeat(text, n))
-		s = after
-	}
-}
 
 // TestCorpusHTTP1 holds every case of corpus/http1 against the parser, with the
 // strict choice where the case leaves one, whole and in pieces.
 func TestCorpusHTTP1(t *testing.T) {
 	var run, skipped int
-	for _, c := range http1Corpus(t) {
+	for _, c := range corpus.HTTP1(t) {
 		if c.Needs != "" {
 			skipped++
 			continue
@@ -127,7 +27,7 @@ func TestCorpusHTTP1(t *testing.T) {
 		run++
 		t.Run(c.ID, func(t *testing.T) {
 			t.Parallel()
-			in := c.bytes(t)
+			in := c.Bytes()
 			got := serve(in, nil, len(in))
 			checkCase(t, &c, got)
 			checkCuts(t, in, nil, got)
@@ -139,7 +39,7 @@ func TestCorpusHTTP1(t *testing.T) {
 	}
 }
 
-func checkCase(t *testing.T, c *corpusCase, got outcome) {
+func checkCase(t *testing.T, c *corpus.Case, got outcome) {
 	t.Helper()
 	first := 0
 	if len(got.status) > 0 {
@@ -238,7 +138,7 @@ var gunicornLimits = map[string]*Limits{
 
 // TestCorpusGunicorn holds gunicorn's own parser tests against ours.
 func TestCorpusGunicorn(t *testing.T) {
-	dir := corpusDir(t, "gunicorn")
+	dir := corpus.Dir(t, "gunicorn")
 	text, err := os.ReadFile(filepath.Join(dir, "manifest.json"))
 	if err != nil {
 		t.Fatal(err)

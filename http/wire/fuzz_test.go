@@ -15,6 +15,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"m0serve.dev/http/internal/corpus"
 )
 
 // fuzzLimits are small, so that a fuzzer reaches them.
@@ -37,12 +39,12 @@ func addCorpora(f *testing.F) {
 	if testing.Short() {
 		return // the corpus tests run the same bytes
 	}
-	for _, c := range http1Corpus(f) {
-		if in := c.bytes(f); len(in) < 4096 {
+	for _, c := range corpus.HTTP1(f) {
+		if in := c.Bytes(); len(in) < 4096 {
 			f.Add(in)
 		}
 	}
-	files, err := filepath.Glob(filepath.Join(corpusDir(f, "gunicorn"), "wire", "*.bin"))
+	files, err := filepath.Glob(filepath.Join(corpus.Dir(f, "gunicorn"), "wire", "*.bin"))
 	if err != nil {
 		f.Fatal(err)
 	}

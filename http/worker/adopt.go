@@ -14,24 +14,26 @@ import (
 	"m0serve.dev/http/internal/sys"
 )
 
-// lineReady is all that a worker ever says on its life line.
-const lineReady = 'R'
-
 // Inherited is what a worker got from its supervisor. The descriptors stay
 // open as long as the process does; they are plain numbers, so that no
 // finalizer closes one behind its user's back.
 type Inherited struct {
-	Index      int
-	Workers    int
+	Index      int // 0 … Workers-1; a predecessor that drains has the same
+	Workers    int // of the service when this one started
+	Place      int // line on the page, and number of the channels: nobody else's
 	Supervisor int // process id
 	Listener   int
 	Page       int
 	AppPage    int   // 0: none
-	BusRead    int   // this worker's channel
-	Bus        []int // write ends, one per worker
-	Accept     []int // write ends, but the own read end at Index; nil: bare race
+	BusRead    int   // the channel of this worker's place
+	Bus        []int // write ends, one per place
+	Accept     []int // write ends, but the own read end at Place; nil: bare race
+	Publish    int   // listener of the publish socket; 0: none
 
-	life int
+	PublishHTTP int // listener of the HTTP door; 0: none
+
+	life   int
+	duties chan struct{} // closed once worker 0's duties are this worker's
 }
 
 // Adopt takes over what a supervisor of ours handed to this process, or
@@ -66,7 +68,10 @@ func inherit(lookup func(string) (string, bool), parent int) (*Inherited, error)
 	in := &Inherited{
 		Supervisor: supervisor,
 		Index:      e.number(EnvIndex),
+		Workers:    e.number(EnvWorkers),
+		Place:      e.number(EnvPlace),
 		life:       e.number(EnvLife),
+		duties:     make(chan struct{}),
 		Listener:   e.number(EnvListener),
 		Page:       e.number(EnvPage),
 		BusRead:    e.number(EnvBusRead),
@@ -78,8 +83,19 @@ func inherit(lookup func(string) (string, bool), parent int) (*Inherited, error)
 	if _, ok := lookup(EnvAccept); ok {
 		in.Accept = e.numbers(EnvAccept)
 	}
-	in.Workers = len(in.Bus)
-	e.check(EnvIndex, checkBelow(in.Index, in.Workers))
+	if _, ok := lookup(EnvPublish); ok {
+		in.Publish = e.number(EnvPublish)
+		e.check(EnvPublish, sys.WorkerCheckListener(in.Publish))
+	}
+	if _, ok := lookup(EnvPublishHTTP); ok {
+		in.PublishHTTP = e.number(EnvPublishHTTP)
+		e.check(EnvPublishHTTP, sys.WorkerCheckListener(in.PublishHTTP))
+	}
+	if _, ok := lookup(EnvDuties); ok {
+		close(in.duties)
+	}
+	e.check(EnvIndex, checkBelow(in.Index, in.Workers, "workers"))
+	e.check(EnvPlace, checkBelow(in.Place, len(in.Bus), "places"))
 	e.check(EnvLife, sys.WorkerCheckLifeLine(in.life, in.Supervisor))
 	e.check(EnvListener, sys.WorkerCheckListener(in.Listener))
 	e.check(EnvPage, sys.WorkerCheckPage(in.Page))
@@ -90,7 +106,7 @@ func inherit(lookup func(string) (string, bool), parent int) (*Inherited, error)
 	e.check(EnvBus, checkChannels(in.Bus))
 	if in.Accept != nil {
 		e.check(EnvAccept, checkChannels(in.Accept))
-		e.check(EnvAccept, checkCount(len(in.Accept), in.Workers))
+		e.check(EnvAccept, checkCount(len(in.Accept), len(in.Bus)))
 	}
 	return in, e.err
 }
@@ -114,16 +130,16 @@ func checkParent(supervisor, parent int) error {
 	return nil
 }
 
-func checkBelow(index, workers int) error {
-	if index < 0 || index >= workers {
-		return fmt.Errorf("index of %d workers", workers)
+func checkBelow(number, count int, of string) error {
+	if number < 0 || number >= count {
+		return fmt.Errorf("one of %d %s", count, of)
 	}
 	return nil
 }
 
-func checkCount(got, workers int) error {
-	if got != workers {
-		return fmt.Errorf("%d channels for %d workers", got, workers)
+func checkCount(got, places int) error {
+	if got != places {
+		return fmt.Errorf("%d channels for %d places", got, places)
 	}
 	return nil
 }
@@ -141,6 +157,12 @@ func (in *Inherited) descriptors() []int {
 	fds := []int{in.life, in.Listener, in.Page, in.BusRead}
 	if in.AppPage != 0 {
 		fds = append(fds, in.AppPage)
+	}
+	if in.Publish != 0 {
+		fds = append(fds, in.Publish)
+	}
+	if in.PublishHTTP != 0 {
+		fds = append(fds, in.PublishHTTP)
 	}
 	fds = append(fds, in.Bus...)
 	return append(fds, in.Accept...)
@@ -192,8 +214,26 @@ func (e *envReader) numbers(name string) []int {
 
 // Listen makes the inherited listener a net.Listener. It has a descriptor of
 // its own, so closing it leaves the supervisor's and the siblings' alone.
-func (in *Inherited) Listen() (net.Listener, error) {
-	file := os.NewFile(uintptr(in.Listener), "listener")
+func (in *Inherited) Listen() (net.Listener, error) { return listenOn(in.Listener, "listener") }
+
+// ListenPublish is Listen for the publish socket; nil when there is none.
+func (in *Inherited) ListenPublish() (net.Listener, error) {
+	if in.Publish == 0 {
+		return nil, nil
+	}
+	return listenOn(in.Publish, "publish socket")
+}
+
+// ListenPublishHTTP is Listen for the HTTP door; nil when there is none.
+func (in *Inherited) ListenPublishHTTP() (net.Listener, error) {
+	if in.PublishHTTP == 0 {
+		return nil, nil
+	}
+	return listenOn(in.PublishHTTP, "HTTP door")
+}
+
+func listenOn(fd int, what string) (net.Listener, error) {
+	file := os.NewFile(uintptr(fd), what)
 	ln, err := net.FileListener(file)
 	// FileListener works on a copy; the number is given up here, and by nobody
 	// later.
@@ -201,38 +241,7 @@ func (in *Inherited) Listen() (net.Listener, error) {
 		err = errClose
 	}
 	if err != nil {
-		return nil, fmt.Errorf("worker: inherited listener: %w", err)
+		return nil, fmt.Errorf("worker: inherited %s: %w", what, err)
 	}
 	return ln, nil
-}
-
-// Ready tells the supervisor that this worker serves.
-func (in *Inherited) Ready() error {
-	if err := sys.WorkerSend(in.life, []byte{lineReady}); err != nil {
-		return fmt.Errorf("worker: report ready: %w", err)
-	}
-	return nil
-}
-
-// WatchSupervisor calls gone, once, when the supervisor has ended without
-// ending this worker first. It is the net under the kernel's own signal, which
-// a worker that changed its user does not get.
-func (in *Inherited) WatchSupervisor(gone func()) error {
-	fd, err := sys.BusDup(in.life)
-	if err != nil {
-		return fmt.Errorf("worker: life line: %w", err)
-	}
-	file := os.NewFile(uintptr(fd), "life line")
-	go func() {
-		var buf [64]byte
-		for {
-			// The supervisor says nothing yet; the end of the line is its end.
-			if _, err := file.Read(buf[:]); err != nil {
-				_ = file.Close()
-				gone()
-				return
-			}
-		}
-	}()
-	return nil
 }

@@ -36,10 +36,12 @@ func handed(t *testing.T) map[string]string {
 	join := func(a, b int) string { return strconv.Itoa(a) + "," + strconv.Itoa(b) }
 	return map[string]string{
 		EnvSpawned: strconv.Itoa(os.Getpid()), EnvIndex: "1", EnvLife: strconv.Itoa(theirs),
+		EnvWorkers: "2", EnvPlace: "1",
 		EnvListener: strconv.Itoa(listener), EnvPage: strconv.Itoa(page),
 		EnvAppPage: strconv.Itoa(page), EnvBusRead: strconv.Itoa(channels.Read[1]),
 		EnvBus:    join(channels.Write[0], channels.Write[1]),
-		EnvAccept: join(channels.Write[2], channels.Read[3]),
+		EnvAccept: join(channels.Write[2], channels.Read[3]), EnvPublish: strconv.Itoa(listener),
+		EnvPublishHTTP: strconv.Itoa(listener),
 	}
 }
 
@@ -64,8 +66,14 @@ func lookupIn(env map[string]string) func(string) (string, bool) {
 
 func TestInheritReadsEveryName(t *testing.T) {
 	in, err := inherit(lookupIn(handed(t)), os.Getpid())
-	if err != nil || in.Index != 1 || in.Workers != 2 || len(in.Accept) != 2 || in.AppPage == 0 {
+	if err != nil || in.Index != 1 || in.Workers != 2 || in.Place != 1 || len(in.Accept) != 2 ||
+		in.AppPage == 0 || in.Publish == 0 || in.PublishHTTP == 0 || in.HasDuties() {
 		t.Errorf("inherit = %+v, %v; want worker 1 of 2 with accept share and page", in, err)
+	}
+	env := handed(t)
+	env[EnvDuties] = "1"
+	if in, err = inherit(lookupIn(env), os.Getpid()); err != nil || !in.HasDuties() {
+		t.Errorf("inherit with duties = %+v, %v; want them its own", in, err)
 	}
 }
 
@@ -95,6 +103,8 @@ func TestDescriptorsOfAnotherKindAreRefused(t *testing.T) {
 	for name, values := range map[string][]string{
 		EnvSpawned:  {"0", "1", "-1", "x", ""},
 		EnvIndex:    {"2", "-1", "x", ""},
+		EnvWorkers:  {"-1", "x", ""},
+		EnvPlace:    {"2", "-1", "x", ""},
 		EnvLife:     {plain, "1000000", good[EnvListener], good[EnvBusRead], ""},
 		EnvListener: {plain, "1000000", good[EnvLife], good[EnvPage], ""},
 		EnvPage:     {plain, "1000000", good[EnvListener], ""},
@@ -102,6 +112,9 @@ func TestDescriptorsOfAnotherKindAreRefused(t *testing.T) {
 		EnvBusRead:  {plain, "1000000", good[EnvListener], good[EnvLife], ""},
 		EnvBus:      {plain, good[EnvBusRead] + "," + plain, "1,,2", ""},
 		EnvAccept:   {plain, good[EnvBusRead], good[EnvBus] + "," + good[EnvBusRead], ""},
+		EnvPublish:  {plain, "1000000", good[EnvLife], ""},
+
+		EnvPublishHTTP: {plain, "1000000", good[EnvLife], ""},
 	} {
 		for _, value := range values {
 			env := map[string]string{}
@@ -130,9 +143,11 @@ func TestLifeLineMadeByAnotherProcessIsRefused(t *testing.T) {
 
 func TestManifestReplacesStaleNames(t *testing.T) {
 	h := Handed{Listener: 10, Page: 11, Bus: &bus.Channels{Read: []int{20, 22}, Write: []int{21, 23}}}
-	m := h.manifestFor(1, 77, 12, []string{"HOME=/", EnvSpawned + "=1", EnvAppPage + "=5"})
-	want := []string{"HOME=/", EnvSpawned + "=77", EnvIndex + "=1", EnvListener + "=3",
-		EnvPage + "=4", EnvLife + "=5", EnvBusRead + "=6", EnvBus + "=7,8"}
+	m := h.manifestFor(job{index: 0, place: 1, workers: 1, duties: true}, 77, 12,
+		[]string{"HOME=/", EnvSpawned + "=1", EnvAppPage + "=5"})
+	want := []string{"HOME=/", EnvSpawned + "=77", EnvIndex + "=0", EnvWorkers + "=1",
+		EnvPlace + "=1", EnvDuties + "=1", EnvListener + "=3", EnvPage + "=4",
+		EnvLife + "=5", EnvBusRead + "=6", EnvBus + "=7,8"}
 	if got := strings.Join(m.env, " "); got != strings.Join(want, " ") {
 		t.Errorf("environment = %s\nwant %s", got, strings.Join(want, " "))
 	}

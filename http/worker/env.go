@@ -15,18 +15,24 @@ import (
 const (
 	EnvSpawned  = "M0_WORKER_SPAWNED" // process id of the supervisor
 	EnvIndex    = "M0_WORKER_INDEX"   // 0 … workers-1
+	EnvWorkers  = "M0_WORKER_COUNT"   // workers of the service when this one started
+	EnvPlace    = "M0_WORKER_PLACE"   // number of the page's line and of the channels
+	EnvDuties   = "M0_WORKER_DUTIES"  // "1": worker 0's duties are this one's; or absent
 	EnvListener = "M0_LISTEN_FD"
 	EnvPage     = "M0_SHARED_ID_FD"
 	EnvAppPage  = "M0_APP_PAGE_FD" // absent when the application has none
-	EnvBus      = "M0_BUS_FDS"     // one write end per worker
+	EnvBus      = "M0_BUS_FDS"     // one write end per place
 	EnvBusRead  = "M0_BUS_READ_FD" // the worker's own channel
-	EnvAccept   = "M0_ACCEPT_FDS"  // one per worker: write ends, and the own read end; or absent
+	EnvAccept   = "M0_ACCEPT_FDS"  // one per place: write ends, and the own read end; or absent
 	EnvLife     = "M0_LIFE_FD"
+	EnvPublish  = "M0_PUBLISH_FD" // the publish socket; or absent
+	// EnvPublishHTTP is the listener of the HTTP door; or absent.
+	EnvPublishHTTP = "M0_PUBLISH_HTTP_FD"
 )
 
 var envNames = [...]string{
-	EnvSpawned, EnvIndex, EnvListener, EnvPage, EnvAppPage,
-	EnvBus, EnvBusRead, EnvAccept, EnvLife,
+	EnvSpawned, EnvIndex, EnvWorkers, EnvPlace, EnvDuties, EnvListener, EnvPage, EnvAppPage,
+	EnvBus, EnvBusRead, EnvAccept, EnvLife, EnvPublish, EnvPublishHTTP,
 }
 
 // Handed are the descriptors that the workers of one supervisor inherit. The
@@ -37,8 +43,11 @@ type Handed struct {
 	Listener int
 	Page     int
 	AppPage  int           // 0: none
-	Bus      *bus.Channels // one per worker
-	Accept   *bus.Channels // one per worker; nil: the bare race
+	Bus      *bus.Channels // one per place
+	Accept   *bus.Channels // one per place; nil: the bare race
+	Publish  int           // listener of the publish socket; 0: none
+
+	PublishHTTP int // listener of the HTTP door; 0: none
 }
 
 // firstInherited is the number of the first descriptor after the standard
@@ -69,22 +78,29 @@ func (m *manifest) pass(name string, fds ...int) {
 	}
 }
 
-// manifestFor lists what the worker at index inherits: of its own bus and
-// accept channels it reads, to those of its siblings it writes (and to its own
-// bus channel, since a publisher sends to every channel).
-func (h *Handed) manifestFor(index, supervisor, life int, environ []string) manifest {
+// manifestFor lists what the worker of a job inherits: of the bus and accept
+// channels of its place it reads, to the others it writes (and to its own bus
+// channel, since a publisher sends to every channel).
+func (h *Handed) manifestFor(j job, supervisor, life int, environ []string) manifest {
 	m := manifest{env: withoutNames(environ)}
 	m.set(EnvSpawned, strconv.Itoa(supervisor))
-	m.set(EnvIndex, strconv.Itoa(index))
+	m.set(EnvIndex, strconv.Itoa(j.index))
+	m.set(EnvWorkers, strconv.Itoa(j.workers))
+	m.set(EnvPlace, strconv.Itoa(j.place))
+	if j.duties {
+		m.set(EnvDuties, "1")
+	}
 	m.pass(EnvListener, h.Listener)
 	m.pass(EnvPage, h.Page)
 	m.pass(EnvAppPage, h.AppPage)
 	m.pass(EnvLife, life)
-	m.pass(EnvBusRead, h.Bus.Read[index])
+	m.pass(EnvPublish, h.Publish)
+	m.pass(EnvPublishHTTP, h.PublishHTTP)
+	m.pass(EnvBusRead, h.Bus.Read[j.place])
 	m.pass(EnvBus, h.Bus.Write...)
 	if h.Accept != nil {
 		ends := slices.Clone(h.Accept.Write)
-		ends[index] = h.Accept.Read[index]
+		ends[j.place] = h.Accept.Read[j.place]
 		m.pass(EnvAccept, ends...)
 	}
 	return m

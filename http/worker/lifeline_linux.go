@@ -3,6 +3,8 @@
 package worker
 
 import (
+	"bytes"
+	"errors"
 	"os"
 	"syscall"
 	"time"
@@ -11,8 +13,8 @@ import (
 )
 
 // a line is the supervisor's end of a worker's life line. The other end says
-// ready once; its silence ends with the process, whatever killed it, and the
-// worker learns in the same way that the supervisor is gone.
+// when it is ready; its silence ends with the process, whatever killed it, and
+// the worker learns in the same way that the supervisor is gone.
 type line struct {
 	file *os.File
 	stop chan struct{} // closed by settle: nobody takes a report any more
@@ -20,8 +22,8 @@ type line struct {
 	said bool          // ready was reported; the reader's until done
 }
 
-// watchLine owns fd from here on. It sends pid to ready when the worker reports.
-func watchLine(fd, pid int, ready chan<- int) (*line, error) {
+// watchLine owns fd from here on. It sends what the worker reports to reports.
+func watchLine(fd, pid int, reports chan<- report) (*line, error) {
 	if err := sys.WorkerNonblock(fd); err != nil {
 		_ = syscall.Close(fd)
 		return nil, err
@@ -30,22 +32,36 @@ func watchLine(fd, pid int, ready chan<- int) (*line, error) {
 		file: os.NewFile(uintptr(fd), "life line"),
 		stop: make(chan struct{}), done: make(chan struct{}),
 	}
-	go l.readOffLoop(pid, ready)
+	go l.readOffLoop(pid, reports)
 	return l, nil
 }
 
-func (l *line) readOffLoop(pid int, ready chan<- int) {
+func (l *line) readOffLoop(pid int, reports chan<- report) {
 	defer close(l.done)
 	var buf [1]byte
-	n, err := l.file.Read(buf[:])
-	if err != nil || n != 1 || buf[0] != lineReady {
-		return
+	for {
+		if n, err := l.file.Read(buf[:]); err != nil || n != 1 {
+			return
+		}
+		l.said = l.said || buf[0] == lineReady
+		select {
+		case reports <- report{pid, buf[0]}:
+		case <-l.stop:
+			return
+		}
 	}
-	l.said = true
-	select {
-	case ready <- pid:
-	case <-l.stop:
+}
+
+// say sends a word to the worker, or fails: nobody waits for one that does not
+// read its line.
+func (l *line) say(word byte) error {
+	raw, err := l.file.SyscallConn()
+	if err != nil {
+		return err
 	}
+	var errSend error
+	err = raw.Control(func(fd uintptr) { errSend = sys.WorkerSend(int(fd), []byte{word}) })
+	return errors.Join(err, errSend)
 }
 
 // settle closes the line of a dead process and tells whether the process had
@@ -70,9 +86,9 @@ func (l *line) lastWord() bool {
 	}
 	said := false
 	_ = raw.Control(func(fd uintptr) {
-		var buf [1]byte
+		var buf [16]byte
 		n, err := sys.WorkerRecvNow(int(fd), buf[:])
-		said = err == nil && n == 1 && buf[0] == lineReady
+		said = err == nil && bytes.IndexByte(buf[:n], lineReady) >= 0
 	})
 	return said
 }

@@ -22,6 +22,7 @@ import (
 
 	"m0serve.dev/http/bus"
 	"m0serve.dev/http/internal/sys"
+	"m0serve.dev/http/worker/systemd"
 )
 
 // The tests of this file run the test binary again, as a supervisor that runs
@@ -52,22 +53,47 @@ func TestMain(m *testing.M) {
 const patience = 10 * time.Second
 
 func beSupervisor() int {
+	role := os.Getenv(roleEnv)
+	cfg := Config{
+		Workers: 2, WorkersMax: 3, Drain: time.Second,
+		Log: slog.New(slog.NewTextHandler(os.Stdout, nil)),
+	}
+	switch role {
+	case "alone":
+		cfg.Workers, cfg.WorkersMax = 1, 1
+	case "beating":
+		cfg.StaleAfter = time.Second
+	}
+	var err error
+	cfg.Notify, err = systemd.AdoptNotifier()
+	check(err)
+	ln := theListener()
+	cfg.Ready = func() { fmt.Println("all ready at", ln.Addr()) }
+	h := &cfg.Handed
+	h.Listener, err = ListenerFD(ln)
+	check(err)
+	places := cfg.WorkersMax + Spares
+	cfg.Page, h.Page, err = bus.NewPage(places)
+	check(err)
+	h.AppPage = h.Page
+	h.Bus, err = bus.NewChannels(places)
+	check(err)
+	h.Accept, err = bus.NewChannels(places)
+	check(err)
+	return Supervise(cfg)
+}
+
+// theListener is what a service manager handed over, or a new one.
+func theListener() net.Listener {
+	sockets, err := systemd.AdoptSockets()
+	check(err)
+	if len(sockets) > 0 {
+		fmt.Printf("activated %q of %d\n", sockets[0].Name, len(sockets))
+		return sockets[0].Listener
+	}
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	check(err)
-	listener, err := ListenerFD(ln)
-	check(err)
-	_, page, err := sys.BusShared(64)
-	check(err)
-	channels, err := bus.NewChannels(2)
-	check(err)
-	accept, err := bus.NewChannels(2)
-	check(err)
-	return Supervise(Config{
-		Workers: 2, Drain: time.Second,
-		Handed: Handed{Listener: listener, Page: page, AppPage: page, Bus: channels, Accept: accept},
-		Ready:  func() { fmt.Println("all ready") },
-		Log:    slog.New(slog.NewTextHandler(os.Stdout, nil)),
-	})
+	return ln
 }
 
 func beWorker(in *Inherited, role string) int {
@@ -83,6 +109,15 @@ func beWorker(in *Inherited, role string) int {
 		os.Getpid(), os.Getppid(), openFDs(), ownNames(), childNames())
 	if role == "boot crash" {
 		return 3
+	}
+	if role == "late config" && in.Place > 1 {
+		return 78
+	}
+	if role == "alone" {
+		return serveAlone(in, ln, stop)
+	}
+	if role == "beating" || role == "asking" {
+		beatAndAsk(in, role)
 	}
 	check(in.Ready())
 	if role == "orphans" && in.Index == 0 {
@@ -148,8 +183,25 @@ func startService(t *testing.T, role string, wrap ...string) *service {
 	return startCloned(t, 0, role, wrap...)
 }
 
+// startActivated hands it a listener, as a service manager does.
+func startActivated(t *testing.T, role string, listener *os.File) *service {
+	t.Helper()
+	// The pid is known only to the process itself.
+	const adopt = `LISTEN_PID=$$ LISTEN_FDS=1 LISTEN_FDNAMES=web exec "$0"`
+	return startWith(t, func(cmd *exec.Cmd) {
+		cmd.ExtraFiles = []*os.File{listener}
+	}, role, "sh", "-c", adopt)
+}
+
 // startCloned starts it in namespaces of its own.
 func startCloned(t *testing.T, namespaces uintptr, role string, wrap ...string) *service {
+	t.Helper()
+	return startWith(t, func(cmd *exec.Cmd) {
+		cmd.SysProcAttr.Cloneflags = namespaces
+	}, role, wrap...)
+}
+
+func startWith(t *testing.T, adjust func(*exec.Cmd), role string, wrap ...string) *service {
 	t.Helper()
 	self, err := os.Executable()
 	if err != nil {
@@ -161,8 +213,10 @@ func startCloned(t *testing.T, namespaces uintptr, role string, wrap ...string) 
 	}
 	argv := append(wrap, self)
 	s := &service{cmd: exec.Command(argv[0], argv[1:]...), done: make(chan struct{})}
-	s.cmd.Env = append(os.Environ(), roleEnv+"="+role)
-	s.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Cloneflags: namespaces}
+	// The race detector would hold every process for a second at its end.
+	s.cmd.Env = append(os.Environ(), roleEnv+"="+role, "GORACE=atexit_sleep_ms=0")
+	s.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	adjust(s.cmd)
 	r, w, err := os.Pipe()
 	if err != nil {
 		t.Fatal(err)

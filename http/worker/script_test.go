@@ -16,6 +16,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"m0serve.dev/http/bus"
 )
 
 // a stage is an operating system whose processes follow a script. It runs
@@ -32,30 +34,35 @@ type stage struct {
 	readies int           // calls of Config.Ready
 	stops   int           // calls of Config.Stopping
 	readyAt time.Duration // of the last one, since the start
-	doubled string        // says when two processes had one index
+	doubled string        // says when two processes had one place, or the duties
+	places  map[int]bool  // expected or had
+	stall   time.Duration // the supervisor stands still for so long, once
 	took    time.Duration // the life of the service
 
 	began    time.Time
 	signals  chan os.Signal
+	orders   chan os.Signal
 	children chan os.Signal
-	ready    chan int
+	reports  chan report
 }
 
 // a spawn is one start of a worker.
 type spawn struct {
-	index, pid int
-	at         time.Duration // since the start of the service
+	job
+	pid int
+	at  time.Duration // since the start of the service
 }
 
 // an actor is one scripted process.
 type actor struct {
-	stage    *stage
-	index    int
-	pid      int
-	life     int // 0 for the first process at this index
-	signals  chan syscall.Signal
-	reported bool // ready is on its life line, read or not
-	ended    chan struct{}
+	stage      *stage
+	job        // its duties are the stage's to change, under its lock
+	pid        int
+	life       int // 0 for the first process at this index
+	signals    chan syscall.Signal
+	fellSilent time.Time // zero: its heart beats
+	reported   bool      // ready is on its life line, read or not
+	ended      chan struct{}
 }
 
 // play runs a service over the script and returns its exit status.
@@ -64,7 +71,7 @@ func play(t *testing.T, cfg Config, act func(p *actor), during func(*stage)) (*s
 	st := &stage{
 		act: act, alive: map[int]*actor{}, nextPID: 100, began: time.Now(),
 		signals: make(chan os.Signal, 8), children: make(chan os.Signal, 1),
-		ready: make(chan int),
+		orders: make(chan os.Signal, 8), reports: make(chan report), places: map[int]bool{},
 	}
 	cfg.Log = slog.New(slog.NewTextHandler(lockedWriter{st}, nil))
 	cfg.Stopping = func() { st.stops++ }
@@ -72,8 +79,9 @@ func play(t *testing.T, cfg Config, act func(p *actor), during func(*stage)) (*s
 	done := make(chan int)
 	go func() {
 		done <- newSupervisor(cfg, system{
-			start: st.start, kill: st.kill, reap: st.reap, signals: st.signals,
-			children: st.children, ready: st.ready, random: func() float64 { return 0 },
+			start: st.start, kill: st.kill, reap: st.reap, stops: st.signals,
+			orders: st.orders, children: st.children, reports: st.reports,
+			random: func() float64 { return 0 }, floor: st,
 		}).run()
 	}()
 	told := make(chan struct{})
@@ -107,29 +115,86 @@ func (w lockedWriter) Write(b []byte) (int, error) {
 	return w.st.log.Write(b)
 }
 
-func (st *stage) start(index int) (*child, error) {
+func (st *stage) start(j job) (*child, error) {
 	st.mu.Lock()
 	defer st.mu.Unlock()
 	life := 0
 	for _, s := range st.spawns {
-		if s.index == index {
+		if s.index == j.index {
 			life++
 		}
 	}
+	if !st.places[j.place] {
+		st.doubled = fmt.Sprintf("place %d was not prepared", j.place)
+	}
 	for _, a := range st.alive {
-		if a.index == index {
-			st.doubled = fmt.Sprintf("index %d was started while %d lives", index, a.pid)
+		if a.place == j.place {
+			st.doubled = fmt.Sprintf("place %d was taken by %d", j.place, a.pid)
 		}
 	}
 	st.nextPID++
 	a := &actor{
-		stage: st, index: index, pid: st.nextPID, life: life,
+		stage: st, job: j, pid: st.nextPID, life: life,
 		signals: make(chan syscall.Signal, 8), ended: make(chan struct{}),
 	}
+	a.duties = false
+	if j.duties {
+		st.entrustLocked(a)
+	}
 	st.alive[a.pid] = a
-	st.spawns = append(st.spawns, spawn{index, a.pid, time.Since(st.began)})
+	st.spawns = append(st.spawns, spawn{j, a.pid, time.Since(st.began)})
 	go st.act(a)
-	return &child{pid: a.pid, settle: func() bool { return a.reported }}, nil
+	say := func(word byte) error {
+		st.mu.Lock()
+		defer st.mu.Unlock()
+		if word == lineYours {
+			st.entrustLocked(a)
+		}
+		return nil
+	}
+	return &child{pid: a.pid, say: say, settle: func() bool { return a.reported }}, nil
+}
+
+// entrustLocked gives a the duties of worker 0.
+func (st *stage) entrustLocked(a *actor) {
+	for _, other := range st.alive {
+		if other.duties && other != a {
+			st.doubled = fmt.Sprintf("%d got the duties while %d has them", a.pid, other.pid)
+		}
+	}
+	if a.index != 0 {
+		st.doubled = fmt.Sprintf("%d at index %d got the duties", a.pid, a.index)
+	}
+	a.duties = true
+}
+
+func (st *stage) expect(place, index int) {
+	st.mu.Lock()
+	defer st.mu.Unlock()
+	if st.places[place] {
+		st.doubled = fmt.Sprintf("place %d was prepared while it was had", place)
+	}
+	st.places[place] = true
+}
+
+func (st *stage) lose(place int) {}
+
+// silence is that of a worker whose heart has stopped, or 0.
+func (st *stage) silence(place int) time.Duration {
+	st.mu.Lock()
+	defer st.mu.Unlock()
+	for _, a := range st.alive {
+		if a.place == place && !a.fellSilent.IsZero() {
+			return time.Since(a.fellSilent)
+		}
+	}
+	return 0
+}
+
+func (st *stage) vacate(place int) {
+	st.mu.Lock()
+	defer st.mu.Unlock()
+	delete(st.places, place)
 }
 
 func (st *stage) kill(pid int, sig syscall.Signal) error {
@@ -150,6 +215,12 @@ func (st *stage) kill(pid int, sig syscall.Signal) error {
 func (st *stage) reap() []death {
 	st.mu.Lock()
 	defer st.mu.Unlock()
+	if stall := st.stall; stall > 0 {
+		st.stall = 0
+		st.mu.Unlock()
+		time.Sleep(stall)
+		st.mu.Lock()
+	}
 	dead := st.dead
 	st.dead = nil
 	return dead
@@ -202,15 +273,54 @@ func (a *actor) told() {
 // report says ready on the life line.
 func (a *actor) report() {
 	a.reported = true
+	a.say(lineReady)
+}
+
+func (a *actor) say(word byte) {
 	select {
-	case a.stage.ready <- a.pid:
+	case a.stage.reports <- report{a.pid, word}:
 	case <-a.ended:
 	}
 }
 
-// serve waits for a signal to stop, drains for so long and leaves cleanly.
+func (a *actor) hasDuties() bool {
+	a.stage.mu.Lock()
+	defer a.stage.mu.Unlock()
+	return a.duties
+}
+
+// twoPlaces are the channels of a service without a spare, on paper.
+func twoPlaces() *bus.Channels { return &bus.Channels{Read: []int{-1, -1}, Write: []int{-1, -1}} }
+
+// fallSilent stops the heart.
+func (a *actor) fallSilent() {
+	a.stage.mu.Lock()
+	defer a.stage.mu.Unlock()
+	a.fellSilent = time.Now()
+}
+
+func (a *actor) beatAgain() {
+	a.stage.mu.Lock()
+	defer a.stage.mu.Unlock()
+	a.fellSilent = time.Time{}
+}
+
+// release gives up worker 0's duties, if they are its own.
+func (a *actor) release() {
+	a.stage.mu.Lock()
+	had := a.duties
+	a.duties = false
+	a.stage.mu.Unlock()
+	if had {
+		a.say(lineDone)
+	}
+}
+
+// serve waits for a signal to stop, gives up its duties, drains for so long and
+// leaves cleanly.
 func (a *actor) serve(drain time.Duration) {
 	a.told()
+	a.release()
 	a.sleep(drain)
 	a.exit(0)
 }

@@ -20,15 +20,17 @@ const (
 	staleAfter = time.Second
 )
 
-// straggling is how long a hand-over takes at most whose sender has looked
-// before the receiver began to leave.
-const straggling = 20 * time.Millisecond
+// leaveMax bounds the wait for connections on their way to a worker that
+// leaves: a sender that is stopped may hold one for ever.
+const leaveMax = time.Second
 
 // A Share is one worker's part in the accept share (contract row P1). The
 // kernel wakes whom it likes when a connection arrives; the worker that wins
 // keeps it, unless it holds more than its least loaded sibling, which then gets
 // the descriptor. The counts are on the shared page and count a connection for
-// the receiver before it is sent, so that a burst does not overshoot.
+// the receiver before it is sent, so that a burst does not overshoot. A hand-over
+// is announced in the word that holds the receiver's state, so one that leaves
+// knows what is still to come, and a sender knows that it leaves.
 //
 // Accepted and Closed may be called from any goroutine. Whatever goes wrong
 // with a hand-over, the connection stays where it is. Without channels (one
@@ -41,6 +43,15 @@ type Share struct {
 	held  atomic.Int64
 	stop  chan struct{}
 	file  *os.File // a copy of the own read end, for the runtime's poller; nil: none
+
+	patience time.Duration // of Leave
+}
+
+// a census is what a heartbeat finds on the own line.
+type census struct {
+	held, counted int64
+	offers        int
+	taken         uint64
 }
 
 // NewShare makes the share of the worker at index. channels is what it
@@ -52,7 +63,7 @@ func NewShare(page *bus.Page, index int, channels []int) (*Share, error) {
 	}
 	s := &Share{
 		page: page, index: index, own: page.Worker(index), peers: channels,
-		stop: make(chan struct{}),
+		stop: make(chan struct{}), patience: leaveMax,
 	}
 	if channels == nil {
 		return s, nil
@@ -81,13 +92,23 @@ func (s *Share) Start(adopt func(fd int) error) {
 	}
 }
 
-// Leave ends the heartbeat: siblings hand nothing over any more. It returns when
-// what was on its way has been adopted.
+// Leave says that this worker leaves: siblings hand nothing over any more. It
+// returns, and the heartbeat ends, when all that was on its way is adopted.
 func (s *Share) Leave() {
 	s.own.SetState(bus.Draining)
-	close(s.stop)
-	if s.file != nil {
-		time.Sleep(straggling)
+	defer close(s.stop)
+	if s.file == nil {
+		return
+	}
+	look := time.NewTicker(time.Millisecond)
+	defer look.Stop()
+	limit := time.After(s.patience)
+	for s.own.Offers() > 0 {
+		select {
+		case <-look.C:
+		case <-limit:
+			return
+		}
 	}
 }
 
@@ -126,10 +147,7 @@ func (s *Share) leastLoaded(own int) int {
 }
 
 func (s *Share) handOver(peer, fd int) bool {
-	line := s.page.Worker(peer)
-	line.AddConnections(1)
-	if err := sys.BusSend(s.peers[peer], []byte{'C'}, fd); err != nil {
-		line.AddConnections(-1)
+	if handOverTo(s.page.Worker(peer), s.peers[peer], fd) != nil {
 		return false
 	}
 	_ = sys.BusClose(fd) // the sibling has a copy
@@ -137,11 +155,29 @@ func (s *Share) handOver(peer, fd int) bool {
 	return true
 }
 
-// beat keeps the worker's line fresh until Leave.
+// errLeft says that a worker began to leave after it was chosen.
+var errLeft = errors.New("worker: it is not ready any more")
+
+// handOverTo sends a copy of fd to the worker that has line, which counts it
+// before it comes.
+func handOverTo(line *bus.Line, channel, fd int) error {
+	if !line.Offer() {
+		return errLeft
+	}
+	line.AddConnections(1)
+	err := sys.BusSend(channel, []byte{'C'}, fd)
+	if err != nil {
+		line.AddConnections(-1)
+		line.Settle(1)
+	}
+	return err
+}
+
+// beat keeps the worker's line fresh until the end of Leave.
 func (s *Share) beat() {
 	ticker := time.NewTicker(beatEvery)
 	defer ticker.Stop()
-	var last [2]int64
+	var last census
 	for {
 		select {
 		case <-ticker.C:
@@ -153,13 +189,19 @@ func (s *Share) beat() {
 	}
 }
 
-// mend repairs a count on the page that disagrees with the connections really
-// held, both unchanged since the beat before: what a sibling had counted for a
-// predecessor at this index, or counted and died before sending.
-func (s *Share) mend(last [2]int64) [2]int64 {
-	now := [2]int64{s.held.Load(), int64(s.own.Connections())}
-	if now == last && now[0] != now[1] {
-		s.own.AddConnections(int(now[0] - now[1]))
+// mend repairs what disagrees with the truth and did not change since the beat
+// before: a count that a sibling had made for a predecessor at this index, or
+// had made and died before sending, and the offer that it leaves behind.
+func (s *Share) mend(last census) census {
+	now := census{
+		held: s.held.Load(), counted: int64(s.own.Connections()),
+		offers: s.own.Offers(), taken: s.own.Taken(),
+	}
+	if now.held == last.held && now.counted == last.counted && now.held != now.counted {
+		s.own.AddConnections(int(now.held - now.counted))
+	}
+	if now.offers > 0 && now.offers == last.offers && now.taken == last.taken {
+		s.own.Settle(now.offers)
 	}
 	return now
 }
@@ -185,6 +227,7 @@ func (s *Share) receive(adopt func(fd int) error) {
 		if fd >= 0 {
 			s.take(fd, adopt)
 		}
+		s.own.Settle(1) // now that it is adopted, and not before
 	}
 }
 

@@ -6,12 +6,15 @@ import (
 	"errors"
 	"net"
 	"os"
+	"runtime"
 	"slices"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
 
 	"m0serve.dev/http/bus"
+	"m0serve.dev/http/internal/sys"
 )
 
 // a crew is the shares of some workers, all in this process.
@@ -25,6 +28,22 @@ type adopted struct{ index, fd int }
 
 // newCrew makes ready workers whose hand-overs arrive on got.
 func newCrew(t *testing.T, workers int) *crew {
+	t.Helper()
+	return makeCrew(t, workers, (*Share).Start)
+}
+
+// newStillCrew makes one without heartbeats, nor a bound on Leave: nothing in it
+// depends on time.
+func newStillCrew(t *testing.T, workers int) *crew {
+	t.Helper()
+	return makeCrew(t, workers, func(s *Share, adopt func(int) error) {
+		s.patience = time.Hour
+		s.own.Beat(bus.Uptime())
+		go s.receive(adopt)
+	})
+}
+
+func makeCrew(t *testing.T, workers int, start func(*Share, func(int) error)) *crew {
 	t.Helper()
 	page, pageFD, err := bus.NewPage(workers)
 	must(t, err)
@@ -43,7 +62,7 @@ func newCrew(t *testing.T, workers int) *crew {
 	for i, s := range c.shares {
 		page.Worker(i).Claim(os.Getpid())
 		page.Worker(i).SetState(bus.Ready)
-		s.Start(func(fd int) error { c.got <- adopted{i, fd}; return nil })
+		start(s, func(fd int) error { c.got <- adopted{i, fd}; return nil })
 		t.Cleanup(func() { _ = s.file.Close() })
 	}
 	return c
@@ -152,6 +171,110 @@ func TestNothingGoesToASiblingThatIsNotThere(t *testing.T) {
 	}
 }
 
+// A sender that had chosen a sibling before that began to leave, and was
+// descheduled in between, keeps the connection.
+func TestSenderSeesThatTheSiblingLeft(t *testing.T) {
+	c := newCrew(t, 2)
+	client, server := connection(t)
+	closeAtEnd(t, client, server)
+	c.shares[1].Leave()
+	if c.shares[0].handOver(1, server) {
+		t.Error("a connection was handed to a sibling that had left")
+	}
+	line := c.page.Worker(1)
+	if line.Connections() != 0 || line.Offers() != 0 {
+		t.Errorf("the sibling counts %d connections and %d offers, want none",
+			line.Connections(), line.Offers())
+	}
+}
+
+func TestLeavingSiblingIsPassedOver(t *testing.T) {
+	c := newCrew(t, 3)
+	c.page.Worker(0).AddConnections(5)
+	c.page.Worker(2).AddConnections(1)
+	c.page.Worker(1).SetState(bus.Draining)
+	if got := c.accept(t, 0); got != 2 {
+		t.Errorf("accept beside a leaving sibling went to %d, want 2", got)
+	}
+}
+
+// A worker leaves only when what siblings had announced is adopted: whatever
+// comes later would be closed without an answer.
+func TestLeaveWaitsForWhatIsOnItsWay(t *testing.T) {
+	c := newStillCrew(t, 2)
+	client, server := connection(t)
+	defer syscall.Close(client)
+	if !c.page.Worker(1).Offer() {
+		t.Fatal("a ready worker refused an offer")
+	}
+	left := make(chan struct{})
+	go func() { c.shares[1].Leave(); close(left) }()
+	select {
+	case <-left:
+		t.Fatal("Leave returned with a connection on its way")
+	case <-time.After(50 * time.Millisecond):
+	}
+	must(t, sys.BusSend(c.shares[0].peers[1], []byte{'C'}, server))
+	must(t, syscall.Close(server))
+	<-left
+	select {
+	case got := <-c.got:
+		_ = syscall.Close(got.fd)
+	default:
+		t.Error("Leave returned before the connection was adopted")
+	}
+}
+
+// However a leaving worker and a sender meet, nothing arrives behind Leave.
+func TestNothingArrivesBehindLeave(t *testing.T) {
+	for range 50 {
+		var arrived atomic.Int64
+		c := makeCrew(t, 2, func(s *Share, _ func(int) error) {
+			s.patience = time.Hour
+			s.own.Beat(bus.Uptime())
+			go s.receive(func(fd int) error { arrived.Add(1); return syscall.Close(fd) })
+		})
+		c.page.Worker(0).AddConnections(1 << 20)
+		stop, stopped := make(chan struct{}), make(chan struct{})
+		go func() {
+			defer close(stopped)
+			for {
+				client, server := connection(t)
+				if c.shares[0].Accepted(server) {
+					_ = syscall.Close(server)
+				}
+				_ = syscall.Close(client)
+				select {
+				case <-stop:
+					return
+				default:
+				}
+			}
+		}()
+		for arrived.Load() == 0 { // hand-overs are under way
+			c.page.Worker(1).Beat(bus.Uptime())
+			runtime.Gosched()
+		}
+		c.shares[1].Leave()
+		before := arrived.Load()
+		close(stop)
+		<-stopped
+		if late := arrived.Load() - before; late != 0 {
+			t.Errorf("%d connections arrived behind Leave", late)
+		}
+	}
+}
+
+// An offer of a sender that died is forgotten: it delays a stop, and not more.
+func TestLeaveForgetsADeadSender(t *testing.T) {
+	c := newCrew(t, 2)
+	c.page.Worker(1).Offer()
+	c.shares[1].Leave()
+	if got := c.page.Worker(1).Offers(); got != 0 {
+		t.Errorf("%d offers at the end of Leave, want the dead sender's forgotten", got)
+	}
+}
+
 func TestFullChannelKeepsTheConnection(t *testing.T) {
 	c := newCrew(t, 2)
 	_ = c.shares[1].file.Close() // worker 1 reads no more, but its channel stays
@@ -172,6 +295,9 @@ func TestFullChannelKeepsTheConnection(t *testing.T) {
 	}
 	if got := c.page.Worker(1).Connections() - before; got != sent {
 		t.Errorf("sibling is counted %d, want the %d that were sent", got, sent)
+	}
+	if got := c.page.Worker(1).Offers(); got != sent {
+		t.Errorf("sibling is offered %d, want the %d that were sent", got, sent)
 	}
 }
 

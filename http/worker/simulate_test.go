@@ -7,6 +7,7 @@ package worker
 import (
 	"fmt"
 	"math/rand/v2"
+	"os"
 	"strings"
 	"syscall"
 	"testing"
@@ -39,10 +40,25 @@ func simulate(t *testing.T, seed uint64) {
 	if rnd.IntN(4) == 0 {
 		again = time.Duration(rnd.IntN(3000)) * time.Millisecond
 	}
+	orders := []os.Signal{syscall.SIGHUP, syscall.SIGHUP, syscall.SIGTTIN, syscall.SIGTTOU}
+	hangups := rnd.IntN(8)
+	cfg.WorkersMax = cfg.Workers + rnd.IntN(3)
+	if rnd.IntN(2) == 0 {
+		cfg.StaleAfter = 10 * time.Second
+	}
 	st, code := play(t, cfg, func(a *actor) {
 		live(a, rand.New(rand.NewPCG(seed, uint64(a.pid))), tame)
 	}, func(st *stage) {
-		time.Sleep(stopAt)
+		went := time.Duration(0)
+		for range hangups {
+			d := time.Duration(rnd.IntN(30_000)) * time.Millisecond
+			if went+d < stopAt {
+				time.Sleep(d)
+				went += d
+				st.orders <- orders[rnd.IntN(len(orders))]
+			}
+		}
+		time.Sleep(stopAt - went)
 		st.signals <- syscall.SIGTERM
 		if again >= 0 {
 			time.Sleep(again)
@@ -79,7 +95,7 @@ func simulate(t *testing.T, seed uint64) {
 func live(a *actor, rnd *rand.Rand, tame bool) {
 	ms := func(most int) time.Duration { return time.Duration(rnd.IntN(most)) * time.Millisecond }
 	a.sleep(ms(500))
-	wild := 10
+	wild := 12
 	if tame {
 		wild = 60
 	}
@@ -108,6 +124,17 @@ func live(a *actor, rnd *rand.Rand, tame bool) {
 		a.report()
 		a.sleep(ms(90_000))
 		a.exit(rnd.IntN(2))
+	case 8:
+		a.report()
+		a.sleep(ms(60_000))
+		a.say(lineReplace)
+		a.serve(ms(4000))
+	case 9:
+		a.report()
+		a.sleep(ms(60_000))
+		a.fallSilent()
+		a.told()
+		a.crash(syscall.SIGABRT)
 	default:
 		a.report()
 		a.serve(ms(4000))

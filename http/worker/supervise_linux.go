@@ -17,26 +17,36 @@ import (
 const MaxWorkers = 64
 
 // Supervise runs the workers of cfg until the service is over and returns the
-// exit status for the process. It takes over SIGTERM, SIGINT, SIGHUP and
-// SIGCHLD and waits for every child, so nothing else in the process may start
-// any.
+// exit status for the process. It takes over SIGTERM, SIGINT, SIGHUP, SIGTTIN,
+// SIGTTOU, SIGUSR1 and SIGCHLD and waits for every child, so nothing else in the
+// process may start any. SIGHUP replaces the workers one by one, SIGTTIN adds one and
+// SIGTTOU takes one away; SIGUSR1 is passed on to the workers that are ready.
 func Supervise(cfg Config) int {
 	p := newSpawner(cfg)
 	defer p.close()
 	stops := ArmStops()
 	defer stops.Disarm()
+	orders := make(chan os.Signal, ordersMax)
+	signal.Notify(orders, syscall.SIGTTIN, syscall.SIGTTOU, syscall.SIGUSR1)
 	// An ignored SIGHUP stays ignored: somebody started us with nohup.
 	if !signal.Ignored(syscall.SIGHUP) {
-		signal.Notify(stops.raw, syscall.SIGHUP)
+		signal.Notify(orders, syscall.SIGHUP)
 	}
+	defer signal.Stop(orders)
 	children := make(chan os.Signal, 1)
 	signal.Notify(children, syscall.SIGCHLD)
 	defer signal.Stop(children)
 	return newSupervisor(cfg, system{
 		start: p.start, kill: syscall.Kill, reap: reap,
-		signals: stops.C, children: children, ready: p.ready, random: rand.Float64,
+		stops: stops.C, orders: orders, children: children, reports: p.reports,
+		random: rand.Float64,
+		floor:  &pageFloor{handed: cfg.Handed, page: cfg.Page, log: cfg.log()},
 	}).run()
 }
+
+// ordersMax signals wait for the supervisor at most; it is busy for
+// milliseconds.
+const ordersMax = 64
 
 func reap() []death {
 	var deaths []death
@@ -50,7 +60,7 @@ func reap() []death {
 // the kernel ties a worker's life to the thread that started it.
 type spawner struct {
 	cfg      Config
-	ready    chan int // process ids
+	reports  chan report
 	done     chan struct{}
 	requests chan spawnRequest
 }
@@ -69,7 +79,7 @@ type spawned struct {
 
 func newSpawner(cfg Config) *spawner {
 	p := &spawner{
-		cfg: cfg, ready: make(chan int), done: make(chan struct{}),
+		cfg: cfg, reports: make(chan report), done: make(chan struct{}),
 		requests: make(chan spawnRequest),
 	}
 	go p.serveOffLoop()
@@ -94,8 +104,8 @@ func (p *spawner) serveOffLoop() {
 	}
 }
 
-// start executes the worker at index and listens to its life line.
-func (p *spawner) start(index int) (*child, error) {
+// start executes a worker and listens to its life line.
+func (p *spawner) start(j job) (*child, error) {
 	command, err := p.cfg.Command.orSelf()
 	if err != nil {
 		return nil, fmt.Errorf("worker: own executable: %w", err)
@@ -108,19 +118,19 @@ func (p *spawner) start(index int) (*child, error) {
 	answer := make(chan spawned)
 	p.requests <- spawnRequest{
 		path: command.Path, args: command.Args, answer: answer,
-		manifest: p.cfg.Handed.manifestFor(index, os.Getpid(), theirs, command.Env),
+		manifest: p.cfg.Handed.manifestFor(j, os.Getpid(), theirs, command.Env),
 	}
 	got := <-answer
 	if got.err != nil {
 		_ = syscall.Close(ours)
 		return nil, fmt.Errorf("worker: exec %s: %w", command.Path, got.err)
 	}
-	line, err := watchLine(ours, got.pid, p.ready)
+	line, err := watchLine(ours, got.pid, p.reports)
 	if err != nil {
 		// The line closed with it, so the worker leaves by itself.
 		return nil, fmt.Errorf("worker: life line: %w", err)
 	}
-	return &child{pid: got.pid, settle: line.settle}, nil
+	return &child{pid: got.pid, settle: line.settle, say: line.say}, nil
 }
 
 // orSelf fills in this program for what the command leaves open.

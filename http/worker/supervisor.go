@@ -19,7 +19,6 @@ const (
 )
 
 const (
-	drainDefault = 5 * time.Second
 	// killGrace is what a worker gets beyond its own bound, so that one that
 	// abandons what is late and leaves by itself is not killed on the way.
 	killGrace = time.Second
@@ -30,108 +29,92 @@ const (
 	bootDeathsMax = 5
 )
 
-// Config says what Supervise starts and how it ends it.
-type Config struct {
-	Workers int             // processes; their indexes are 0 … Workers-1
-	Handed  Handed          // what every worker inherits
-	Command Command         // what a worker executes; zero: this program again
-	Drain   time.Duration   // bound on a worker's drain; 0: 5 s, negative: none at all
-	Ready   func()          // called once, when every worker is ready; nil: nothing
-	Died    func(index int) // called after a death, before a successor starts; nil: nothing
-	// Stopping is called once, when the workers are told to stop: what this
-	// process holds for successors, such as the listener, can be closed, so that
-	// nobody waits at a door behind which nobody is. nil: nothing.
-	Stopping func()
-	Log      *slog.Logger // nil: slog.Default
-}
-
-// A Command is what a worker executes. The zero value is this executable with
-// this process's arguments and environment.
-type Command struct {
-	Path string
-	Args []string // Args[0] included
-	Env  []string
-}
-
-func (c *Config) drain() time.Duration {
-	switch {
-	case c.Drain == 0:
-		return drainDefault
-	case c.Drain < 0:
-		return 0
-	}
-	return c.Drain
-}
-
-func (c *Config) log() *slog.Logger {
-	if c.Log != nil {
-		return c.Log
-	}
-	return slog.Default()
-}
-
 // a system is the part of the operating system that a supervisor uses.
 type system struct {
-	start    func(index int) (*child, error)
+	start    func(job) (*child, error)
 	kill     func(pid int, sig syscall.Signal) error
 	reap     func() []death   // the processes that died since the last call
-	signals  <-chan os.Signal // to stop, and SIGHUP
+	stops    <-chan os.Signal // SIGTERM and SIGINT, without echoes
+	orders   <-chan os.Signal // SIGHUP, SIGTTIN, SIGTTOU, SIGUSR1
 	children <-chan os.Signal // some child has died; one entry may stand for many
-	ready    <-chan int       // process ids, as their reports come in
+	reports  <-chan report    // of the workers, as they come in
 	random   func() float64
+	floor    floor
 }
 
 // a supervisor runs the workers of one service. Its loop owns all of it;
 // everything else only sends to the channels of its system.
-//
-//	empty ─start→ starting ─report→ ready
-//	  ▲  └ respawnAt ┘ │ death        │ death
-//	  └────────────────┴──────────────┘   stopping: stays empty
 type supervisor struct {
-	cfg   Config
-	sys   system
-	log   *slog.Logger
-	slots []slot
+	cfg     Config
+	sys     system
+	log     *slog.Logger
+	slots   []*slot    // by index
+	leaving []*process // told to end, while the service goes on
+	rolling rolling
+	stuck   stuck
+	beatAt  time.Time // when the manager's watchdog is told; zero: it does not ask
+	deaf    bool      // the manager could not be told the last time
 
 	announced bool
 	stopping  bool
 	code      int
 	signals   int       // stop signals received
-	killAt    time.Time // zero: nobody is to be killed yet
+	killAt    time.Time // of all that are left; zero: nobody is to be killed yet
 	giveUpAt  time.Time // zero: no kill is under way
 }
 
 func newSupervisor(cfg Config, sys system) *supervisor {
-	s := &supervisor{cfg: cfg, sys: sys, log: cfg.log(), slots: make([]slot, cfg.Workers)}
-	for i := range s.slots {
-		s.slots[i].index = i
+	s := &supervisor{cfg: cfg, sys: sys, log: cfg.log()}
+	for i := range cfg.Workers {
+		s.slots = append(s.slots, &slot{index: i, place: i})
 	}
 	return s
 }
 
 // run starts the workers and returns the exit status once all are gone.
 func (s *supervisor) run() int {
-	for i := range s.slots {
-		s.start(&s.slots[i])
+	for _, slot := range s.slots {
+		s.sys.floor.expect(slot.place, slot.index)
 	}
+	for _, slot := range s.slots {
+		if !s.stopping {
+			s.start(slot)
+		}
+	}
+	s.startWatches(time.Now())
 	alarm := time.NewTimer(0)
 	defer alarm.Stop()
 	for !s.finished() {
 		s.arm(alarm)
 		select {
-		case sig := <-s.sys.signals:
-			s.onSignal(sig)
+		case <-s.sys.stops:
+			s.onStop()
+		case sig := <-s.sys.orders:
+			s.onOrder(sig)
 		case <-s.sys.children:
 			for _, d := range s.sys.reap() {
 				s.onDeath(d)
 			}
-		case pid := <-s.sys.ready:
-			s.onReady(pid)
+		case r := <-s.sys.reports:
+			s.onReport(r)
+		case what, ok := <-s.cfg.Reload:
+			s.onSave(what, ok)
 		case <-alarm.C:
 			s.onAlarm(time.Now())
 		}
+		s.roll()
 	}
 	return s.code
+}
+
+// startWatches sets the first moments of what is done at intervals.
+func (s *supervisor) startWatches(now time.Time) {
+	if s.cfg.StaleAfter > 0 {
+		s.stuck.lookAt = now.Add(s.cfg.lookEvery())
+	}
+	if every := s.cfg.Notify.WatchdogEvery(); every > 0 {
+		s.beatAt = now.Add(every)
+	}
 }
 
 func (s *supervisor) finished() bool {
@@ -141,12 +124,21 @@ func (s *supervisor) finished() bool {
 	if !s.giveUpAt.IsZero() && !time.Now().Before(s.giveUpAt) {
 		return true
 	}
-	for i := range s.slots {
-		if s.slots[i].child != nil {
-			return false
+	return len(s.processes()) == 0
+}
+
+// processes are all that live, in the order of their roles.
+func (s *supervisor) processes() []*process {
+	var all []*process
+	for _, slot := range s.slots {
+		if slot.current != nil {
+			all = append(all, slot.current)
+		}
+		if slot.joining != nil {
+			all = append(all, slot.joining)
 		}
 	}
-	return true
+	return append(all, s.leaving...)
 }
 
 // arm sets the alarm to the next moment at which something is due.
@@ -159,8 +151,14 @@ func (s *supervisor) arm(alarm *time.Timer) {
 	}
 	sooner(s.killAt)
 	sooner(s.giveUpAt)
-	for i := range s.slots {
-		sooner(s.slots[i].respawnAt)
+	sooner(s.stuck.lookAt)
+	sooner(s.beatAt)
+	for _, slot := range s.slots {
+		sooner(slot.respawnAt)
+	}
+	for _, p := range s.processes() {
+		sooner(p.killAt)
+		sooner(p.askAt)
 	}
 	if next.IsZero() {
 		alarm.Stop()
@@ -170,54 +168,103 @@ func (s *supervisor) arm(alarm *time.Timer) {
 }
 
 func (s *supervisor) onAlarm(now time.Time) {
-	for i := range s.slots {
-		at := s.slots[i].respawnAt
-		if !at.IsZero() && !now.Before(at) {
-			s.start(&s.slots[i])
+	for _, slot := range s.slots {
+		if isDue(slot.respawnAt, now) {
+			s.start(slot)
 		}
 	}
-	if !s.killAt.IsZero() && !now.Before(s.killAt) {
+	if isDue(s.killAt, now) {
 		s.killAll("drain outlasted its bound")
 	}
+	for _, p := range s.processes() {
+		if isDue(p.killAt, now) {
+			s.killLate(p)
+		}
+	}
+	s.recycleDue(now)
+	s.lookForStuck(now)
+	if isDue(s.beatAt, now) {
+		s.beatAt = now.Add(s.cfg.Notify.WatchdogEvery())
+		s.notify(s.cfg.Notify.Watchdog())
+	}
+}
+
+func isDue(at, now time.Time) bool { return !at.IsZero() && !now.Before(at) }
+
+// killLate ends one process that was told to end, or did not start in time.
+func (s *supervisor) killLate(p *process) {
+	p.killAt = time.Time{}
+	s.log.Error("worker: killed", "pid", p.pid, "index", p.index, "why", p.why)
+	s.signal(p, syscall.SIGKILL)
 }
 
 // start runs a new worker in an empty slot. One that cannot even be started
 // counts as one that died before it was ready.
 func (s *supervisor) start(slot *slot) {
-	if s.stopping {
-		return
-	}
-	slot.respawnAt, slot.ready = time.Time{}, time.Time{}
-	slot.started = time.Now()
-	c, err := s.sys.start(slot.index)
+	slot.respawnAt = time.Time{}
+	p, err := s.spawn(slot.index, slot.place, s.isFreeOfDuties())
 	if err != nil {
-		s.log.Error("worker: cannot start a worker", "index", slot.index, "err", err)
-		slot.lose(slot.started)
+		slot.lose(time.Now())
 		s.replace(slot, err.Error())
 		return
 	}
-	slot.child = c
+	slot.current = p
 }
 
-func (s *supervisor) onReady(pid int) {
-	slot := s.slotOf(pid)
-	if slot == nil {
+// spawn starts a process; it may have the duties, if it is at index 0.
+func (s *supervisor) spawn(index, place int, duties bool) (*process, error) {
+	p := &process{started: time.Now(), job: job{
+		index: index, place: place, workers: len(s.slots), duties: duties && index == 0,
+	}}
+	var err error
+	if p.child, err = s.sys.start(p.job); err != nil {
+		s.log.Error("worker: cannot start a worker", "index", index, "err", err)
+		return nil, err
+	}
+	return p, nil
+}
+
+func (s *supervisor) onReport(r report) {
+	p := s.processOf(r.pid)
+	if p == nil {
 		return
 	}
-	s.markReady(slot)
+	switch r.word {
+	case lineReady:
+		s.markReady(p)
+	case lineDone:
+		p.duties = false
+		s.assignDuties()
+	case lineReplace:
+		s.recycle(p)
+	}
 }
 
 // markReady announces the service when its last worker becomes ready.
-func (s *supervisor) markReady(slot *slot) {
-	if !slot.ready.IsZero() {
+func (s *supervisor) markReady(p *process) {
+	if !p.ready.IsZero() {
 		return
 	}
-	slot.becomeReady(time.Now())
+	p.ready = time.Now()
+	slot := s.slotOf(p)
+	switch {
+	case slot == nil: // it leaves already
+		return
+	case slot.joining == p:
+		s.promote(slot)
+	default:
+		slot.succeed(p)
+	}
+	s.announce()
+}
+
+// announce says, once, that every worker is ready.
+func (s *supervisor) announce() {
 	if s.announced || s.stopping {
 		return
 	}
-	for i := range s.slots {
-		if s.slots[i].ready.IsZero() {
+	for _, slot := range s.slots {
+		if !slot.isReady() {
 			return
 		}
 	}
@@ -225,13 +272,10 @@ func (s *supervisor) markReady(slot *slot) {
 	if s.cfg.Ready != nil {
 		s.cfg.Ready()
 	}
+	s.notify(s.cfg.Notify.Ready(s.status()))
 }
 
-func (s *supervisor) onSignal(sig os.Signal) {
-	if sig == syscall.SIGHUP {
-		s.log.Warn("worker: SIGHUP: a rolling restart is not available, restart the service")
-		return
-	}
+func (s *supervisor) onStop() {
 	s.signals++
 	if s.signals > 1 {
 		s.killAll("a second stop signal")
@@ -243,27 +287,43 @@ func (s *supervisor) onSignal(sig os.Signal) {
 // onDeath takes a process that was waited for. One that is no worker was left
 // to us as process 1; waiting for it was all it needed.
 func (s *supervisor) onDeath(d death) {
-	slot := s.slotOf(d.pid)
-	if slot == nil {
+	p := s.processOf(d.pid)
+	if p == nil {
 		return
 	}
-	if slot.child.settle() {
+	if p.settle() {
 		// It died with its report still unread.
-		s.markReady(slot)
+		s.markReady(p)
 	}
-	now := time.Now()
-	wasReady := !slot.ready.IsZero()
-	s.logDeath(slot, d, now.Sub(slot.started))
-	slot.lose(now)
-	if s.cfg.Died != nil {
-		s.cfg.Died(slot.index)
+	s.logDeath(p, d)
+	if s.stopping && !d.clean() && !isStoppedBoot(p, d) {
+		s.fail()
 	}
+	slot := s.slotOf(p)
+	switch {
+	case slot == nil:
+		s.onLeft(p)
+	case slot.joining == p:
+		s.onJoinDied(slot, d.reason())
+	default:
+		s.onLost(slot, d)
+	}
+	s.assignDuties()
+}
+
+// onLost takes the death of a process that served, or was to.
+func (s *supervisor) onLost(slot *slot, d death) {
+	p := slot.current
+	s.sys.floor.lose(slot.place)
+	if p.outdated {
+		slot.current = nil // the turn that comes for it fills the slot
+		return
+	}
+	slot.lose(time.Now())
 	switch {
 	case s.stopping:
-		if !d.clean() && !isStoppedBoot(d, wasReady) {
-			s.fail()
-		}
-	case d.status.ExitStatus() == config.ExitConfig && !slot.everReady:
+	case slot.joining != nil: // its successor is on the way
+	case d.status.ExitStatus() == config.ExitConfig && !slot.everReady && !s.isPatient(slot):
 		// What one worker cannot be configured with, no successor can.
 		s.stop(config.ExitConfig)
 	default:
@@ -271,15 +331,18 @@ func (s *supervisor) onDeath(d death) {
 	}
 }
 
+// isPatient reports a slot whose failed start ends nothing.
+func (s *supervisor) isPatient(slot *slot) bool { return s.cfg.Reload != nil || slot.added }
+
 // isStoppedBoot reports a worker that our SIGTERM met before it had armed its
 // signals: it held nothing, so nothing was cut.
-func isStoppedBoot(d death, wasReady bool) bool {
-	return !wasReady && d.status.Signaled() && d.status.Signal() == syscall.SIGTERM
+func isStoppedBoot(p *process, d death) bool {
+	return p.ready.IsZero() && d.status.Signaled() && d.status.Signal() == syscall.SIGTERM
 }
 
-func (s *supervisor) logDeath(slot *slot, d death, uptime time.Duration) {
+func (s *supervisor) logDeath(p *process, d death) {
 	level := slog.LevelError
-	if s.stopping && d.clean() {
+	if p.told && (d.clean() || isStoppedBoot(p, d)) || p.outdated {
 		level = slog.LevelInfo
 	}
 	ending := "status"
@@ -288,17 +351,25 @@ func (s *supervisor) logDeath(slot *slot, d death, uptime time.Duration) {
 		ending, value = "signal", slog.StringValue(d.status.Signal().String())
 	}
 	s.log.LogAttrs(context.Background(), level, "worker: ended", slog.Int("pid", d.pid),
-		slog.Int("index", slot.index), slog.Attr{Key: ending, Value: value},
-		slog.Duration("uptime", uptime.Round(time.Millisecond)),
+		slog.Int("index", p.index), slog.Attr{Key: ending, Value: value},
+		slog.Duration("uptime", time.Since(p.started).Round(time.Millisecond)),
 		slog.Int64("rss_kib", d.rssKiB))
 }
 
 // replace schedules the successor of a worker that died, or ends the service
 // when workers do nothing but die.
 func (s *supervisor) replace(slot *slot, reason string) {
+	switch {
+	case slot.bootDeaths > 0 && slot.added && !slot.everReady:
+		s.withdraw(slot, reason)
+		return
+	case slot.bootDeaths > 0 && s.cfg.Reload != nil:
+		s.awaitSave(slot, reason)
+		return
+	}
 	boot := 0
-	for i := range s.slots {
-		boot += s.slots[i].bootDeaths
+	for _, slot := range s.slots {
+		boot += slot.bootDeaths
 	}
 	if boot >= bootDeathsMax {
 		s.log.Error("worker: workers die before they are ready, giving up",
@@ -320,10 +391,11 @@ func (s *supervisor) stop(code int) {
 	if s.cfg.Stopping != nil {
 		s.cfg.Stopping()
 	}
-	for i := range s.slots {
-		s.slots[i].respawnAt = time.Time{}
+	s.notify(s.cfg.Notify.Stopping())
+	s.forgetPlans()
+	for _, p := range s.processes() {
+		s.tell(p)
 	}
-	s.signalAll(syscall.SIGTERM)
 }
 
 // killAll ends what is left without asking.
@@ -332,15 +404,21 @@ func (s *supervisor) killAll(why string) {
 	if s.giveUpAt.IsZero() {
 		s.giveUpAt = time.Now().Add(giveUp)
 	}
-	for i := range s.slots {
-		slot := &s.slots[i]
-		slot.respawnAt = time.Time{}
-		if slot.child != nil {
-			s.log.Error("worker: killed", "pid", slot.child.pid, "index", slot.index, "why", why)
-			s.fail()
-		}
+	s.forgetPlans()
+	for _, p := range s.processes() {
+		p.killAt = time.Time{}
+		s.log.Error("worker: killed", "pid", p.pid, "index", p.index, "why", why)
+		s.signal(p, syscall.SIGKILL)
+		s.fail()
 	}
-	s.signalAll(syscall.SIGKILL)
+}
+
+// forgetPlans drops what was to be started.
+func (s *supervisor) forgetPlans() {
+	s.rolling = rolling{}
+	for _, slot := range s.slots {
+		slot.respawnAt = time.Time{}
+	}
 }
 
 // fail makes a stop unclean; a reason that came first stays.
@@ -350,20 +428,26 @@ func (s *supervisor) fail() {
 	}
 }
 
-func (s *supervisor) signalAll(sig syscall.Signal) {
-	for i := range s.slots {
-		if c := s.slots[i].child; c != nil {
-			if err := s.sys.kill(c.pid, sig); err != nil {
-				s.log.Error("worker: signal", "pid", c.pid, "signal", sig.String(), "err", err)
-			}
-		}
+func (s *supervisor) signal(p *process, sig syscall.Signal) {
+	if err := s.sys.kill(p.pid, sig); err != nil {
+		s.log.Error("worker: signal", "pid", p.pid, "signal", sig.String(), "err", err)
 	}
 }
 
-func (s *supervisor) slotOf(pid int) *slot {
-	for i := range s.slots {
-		if c := s.slots[i].child; c != nil && c.pid == pid {
-			return &s.slots[i]
+func (s *supervisor) processOf(pid int) *process {
+	for _, p := range s.processes() {
+		if p.pid == pid {
+			return p
+		}
+	}
+	return nil
+}
+
+// slotOf is the slot that p serves at or joins; nil for one that leaves.
+func (s *supervisor) slotOf(p *process) *slot {
+	for _, slot := range s.slots {
+		if slot.current == p || slot.joining == p {
+			return slot
 		}
 	}
 	return nil

@@ -6,7 +6,10 @@ import (
 	"crypto/sha1"
 	"encoding/base64"
 	"net/http"
+	"net/url"
 	"strings"
+
+	"m0serve.dev/http/wire"
 )
 
 // acceptGUID is appended to the key before it is hashed (RFC 6455, section 1.3).
@@ -18,7 +21,7 @@ const Version = "13"
 
 // An Error says why a request cannot become a WebSocket.
 type Error struct {
-	Status int    // to answer with: 400, 405 or 426
+	Status int    // to answer with: 400, 403, 405 or 426
 	Reason string // for a person
 }
 
@@ -33,6 +36,12 @@ type Opening struct {
 	Connection string   // the Connection field; several are joined with a comma
 	Version    string   // Sec-WebSocket-Version
 	Keys       []string // every Sec-WebSocket-Key
+
+	Origin   string // the Origin field; empty: the client is no browser
+	Host     string
+	Protocol string // Sec-WebSocket-Protocol; several are joined with a comma
+
+	Extensions string // Sec-WebSocket-Extensions; the same
 }
 
 // OpeningOf reads the opening of a net/http request.
@@ -43,7 +52,43 @@ func OpeningOf(r *http.Request) Opening {
 		Connection: strings.Join(r.Header.Values("Connection"), ","),
 		Version:    r.Header.Get("Sec-Websocket-Version"),
 		Keys:       r.Header.Values("Sec-Websocket-Key"),
+		Origin:     r.Header.Get("Origin"),
+		Host:       r.Host,
+		Protocol:   strings.Join(r.Header.Values("Sec-Websocket-Protocol"), ","),
+		Extensions: strings.Join(r.Header.Values("Sec-Websocket-Extensions"), ","),
 	}
+}
+
+// OpeningOfRequest reads the opening of a request of a native handler.
+func OpeningOfRequest(r *wire.Request) Opening {
+	o := Opening{Method: string(r.Method), HTTP11: r.Minor >= 1,
+		Upgrade: string(r.Upgrade), Host: string(r.Host)}
+	for i := range r.Fields {
+		name, value := r.Fields[i].Name, r.Fields[i].Value
+		switch {
+		case wire.EqualFold(name, "connection"):
+			o.Connection = joined(o.Connection, value)
+		case wire.EqualFold(name, "sec-websocket-version"):
+			o.Version = string(value)
+		case wire.EqualFold(name, "sec-websocket-key"):
+			o.Keys = append(o.Keys, string(value))
+		case wire.EqualFold(name, "sec-websocket-protocol"):
+			o.Protocol = joined(o.Protocol, value)
+		case wire.EqualFold(name, "sec-websocket-extensions"):
+			o.Extensions = joined(o.Extensions, value)
+		case wire.EqualFold(name, "origin"):
+			o.Origin = string(value)
+		}
+	}
+	return o
+}
+
+// joined adds a field line to a list (RFC 9110, section 5.3).
+func joined(list string, value []byte) string {
+	if list == "" {
+		return string(value)
+	}
+	return list + "," + string(value)
 }
 
 // Accept gives the value of Sec-WebSocket-Accept for the answer 101, which also
@@ -69,6 +114,39 @@ func (o Opening) Accept() (accept string, err error) {
 	}
 	sum := sha1.Sum([]byte(o.Keys[0] + acceptGUID))
 	return base64.StdEncoding.EncodeToString(sum[:]), nil
+}
+
+// CheckOrigin refuses a page of a site that may not connect: browsers let every
+// page open a WebSocket to every host, and send its cookies. allowed is as
+// Options.Origins has it. The error is an *Error.
+func (o Opening) CheckOrigin(allowed []string) error {
+	if o.Origin == "" {
+		return nil
+	}
+	if allowed == nil {
+		at, err := url.Parse(o.Origin)
+		if err == nil && at.Host != "" && strings.EqualFold(at.Host, o.Host) {
+			return nil
+		}
+	}
+	for _, origin := range allowed {
+		if origin == "*" || strings.EqualFold(origin, o.Origin) {
+			return nil
+		}
+	}
+	return &Error{http.StatusForbidden, "pages of this Origin may not connect"}
+}
+
+// choose is the first of the subprotocols that the client offers; "" for none.
+func (o *Opening) choose(protocols []string) string {
+	for _, protocol := range protocols {
+		for part := range strings.SplitSeq(o.Protocol, ",") {
+			if strings.TrimSpace(part) == protocol { // case matters: RFC 6455, section 11.5
+				return protocol
+			}
+		}
+	}
+	return ""
 }
 
 // hasToken reports whether a comma-separated list names token, in any case.

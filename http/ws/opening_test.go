@@ -66,3 +66,29 @@ func TestOpeningOf(t *testing.T) {
 		t.Error("OpeningOf a request with two keys is accepted")
 	}
 }
+
+func TestCheckOrigin(t *testing.T) {
+	for _, c := range []struct {
+		origin, host string
+		allowed      []string
+		ok           bool
+	}{
+		{"", "a.example", nil, true},
+		{"https://a.example", "A.example", nil, true},
+		{"https://a.example:8080", "a.example", nil, false},
+		{"https://b.example", "a.example", nil, false},
+		{"null", "a.example", nil, false},
+		{"null", "", nil, false},
+		{"https://b.example", "a.example", []string{"https://B.example"}, true},
+		{"https://a.example", "a.example", []string{"https://b.example"}, false},
+		{"https://c.example", "a.example", []string{"*"}, true},
+	} {
+		o := Opening{Origin: c.origin, Host: c.host}
+		var refused *Error
+		err := o.CheckOrigin(c.allowed)
+		if (err == nil) != c.ok || !c.ok && (!errors.As(err, &refused) || refused.Status != 403) {
+			t.Errorf("CheckOrigin(%q) of %q at %q = %v; want ok %v", c.allowed, c.origin, c.host,
+				err, c.ok)
+		}
+	}
+}

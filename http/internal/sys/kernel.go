@@ -49,6 +49,8 @@ type Kernel interface {
 	Notifier() (int, error)
 	Notify(fd int)
 	Quiet(fd int)
+	// Readable waits for fd to be readable, at most so long (0: it only looks).
+	Readable(fd int, limit time.Duration) bool
 	// Reserve makes a descriptor that stands for nothing: closing it leaves room
 	// for one accept when the table is full.
 	Reserve() (int, error)

@@ -120,6 +120,12 @@ func (linux) Quiet(fd int) {
 	}
 }
 
+func (linux) Readable(fd int, limit time.Duration) bool {
+	fds := []unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}
+	n, err := unix.Poll(fds, int(limit/time.Millisecond))
+	return err == nil && n > 0
+}
+
 func (linux) Reserve() (int, error) {
 	return unix.Open("/dev/null", unix.O_RDONLY|unix.O_CLOEXEC, 0)
 }
