@@ -221,22 +221,27 @@ func scanTheirs(ctx context.Context, db *sql.DB, query string, kept []string) er
 	return rows.Err()
 }
 
+// benchBulk inserts benchRows rows in one transaction, again and again.
+func benchBulk(b *testing.B, c *sqlite.Conn) {
+	b.Helper()
+	b.ReportAllocs()
+	for b.Loop() {
+		err := c.Write(b.Context(), func(tx *sqlite.Tx) error {
+			if _, err := tx.Exec(b.Context(), "DELETE FROM t"); err != nil {
+				return err
+			}
+			return fillOurs(b.Context(), tx, benchRows)
+		})
+		if err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
 // BenchmarkBulk inserts benchRows rows in one transaction.
 func BenchmarkBulk(b *testing.B) {
 	b.Run("ours", func(b *testing.B) {
-		c := benchOurs(b, 0)
-		b.ReportAllocs()
-		for b.Loop() {
-			err := c.Write(b.Context(), func(tx *sqlite.Tx) error {
-				if _, err := tx.Exec(b.Context(), "DELETE FROM t"); err != nil {
-					return err
-				}
-				return fillOurs(b.Context(), tx, benchRows)
-			})
-			if err != nil {
-				b.Fatal(err)
-			}
-		}
+		benchBulk(b, benchOurs(b, 0))
 	})
 	b.Run("theirs", func(b *testing.B) {
 		db := benchTheirs(b, 0)

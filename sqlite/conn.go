@@ -17,18 +17,20 @@ import (
 type Conn struct {
 	db     *engine.DB // nil after Close
 	path   string
-	budget time.Duration // for locks, see Options.Busy
-	call   call          // what the handlers look at
-	cache  cache         // statements ready for reuse
-	first  *Stmt         // every live statement, in a list
-	out    int           // statements that Prepare gave and Close has not taken back
-	reader bool          // query_only
-	broken bool          // an error says that another connection would do better
-	tx     *Tx           // the open transaction begun through this package, or nil
-	begin  [3]*Stmt      // BEGIN by TxMode, kept for the life of the connection
-	commit *Stmt         //
-	undo   *Stmt         // ROLLBACK
-	again  int64         // transactions that Write ran again
+	budget time.Duration            // for locks, see Options.Busy
+	call   call                     // what the handlers look at
+	cache  cache                    // statements ready for reuse
+	first  *Stmt                    // every live statement, in a list
+	out    int                      // statements that Prepare gave and Close has not taken back
+	reader bool                     // query_only
+	broken bool                     // an error says that another connection would do better
+	tx     *Tx                      // the open transaction begun through this package, or nil
+	begin  [3]*Stmt                 // BEGIN by TxMode, kept for the life of the connection
+	commit *Stmt                    //
+	undo   *Stmt                    // ROLLBACK
+	again  int64                    // transactions that Write ran again
+	log    changeLog                // for Options.OnCommit
+	blobs  map[*BlobHandle]struct{} // open ones
 }
 
 // Result is what a statement changed.
@@ -54,6 +56,7 @@ func (c *Conn) Close() error {
 	if c.tx != nil {
 		c.tx.done = true
 	}
+	_ = c.closeBlobs(nil) // what they wrote outside a transaction is committed, or was reported
 	for c.first != nil {
 		c.first.finalize()
 	}

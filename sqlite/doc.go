@@ -22,7 +22,7 @@
 // # Limits
 //
 // Statements kept per connection, connections, goroutines waiting for one: all bounded, all
-// counted. A parameter or column is at most 2 GiB, as SQLite has it.
+// counted. A parameter or column is at most 1,000,000,000 bytes, SQLite's own limit.
 //
 // # What it does not do
 //

@@ -4,10 +4,13 @@ package sqlite_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io"
 	"log"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"m0serve.dev/sqlite"
@@ -146,4 +149,82 @@ func ExampleUnixMilli() {
 	})
 	// Output:
 	// true true
+}
+
+// A large value is written and read in pieces. Its size is fixed when the row is made.
+func ExampleBlobHandle() {
+	example(func(ctx context.Context, db *sqlite.Pool) error {
+		_, err := db.Exec(ctx, "CREATE TABLE file(id INTEGER PRIMARY KEY, data BLOB NOT NULL)")
+		if err != nil {
+			return err
+		}
+		body := strings.NewReader("as long as one likes")
+		err = db.Write(ctx, func(tx *sqlite.Tx) error {
+			_, err := tx.Exec(ctx, "INSERT INTO file VALUES(7, zeroblob(?))", body.Size())
+			if err != nil {
+				return err
+			}
+			ref := sqlite.BlobRef{Table: "file", Column: "data", RowID: 7, Write: true}
+			blob, err := tx.OpenBlob(ctx, ref)
+			if err != nil {
+				return err
+			}
+			_, err = io.Copy(blob, body)
+			return errors.Join(err, blob.Close())
+		})
+		if err != nil {
+			return err
+		}
+		return db.WithReader(ctx, func(c *sqlite.Conn) error {
+			blob, err := c.OpenBlob(ctx, sqlite.BlobRef{Table: "file", Column: "data", RowID: 7})
+			if err != nil {
+				return err
+			}
+			_, err = io.Copy(os.Stdout, io.NewSectionReader(blob, 3, 4))
+			return errors.Join(err, blob.Close())
+		})
+	})
+	// Output: long
+}
+
+// A backup while the program goes on. It runs on a reader, so that no writer waits for it.
+func ExampleConn_Backup() {
+	example(func(ctx context.Context, db *sqlite.Pool) error {
+		if _, err := db.Exec(ctx, "CREATE TABLE t(v)"); err != nil {
+			return err
+		}
+		return db.WithReader(ctx, func(c *sqlite.Conn) error {
+			return c.Backup(ctx, c.Path()+".backup", sqlite.CopyOptions{
+				Pause:    time.Millisecond, // for the sake of others
+				Progress: func(done, total int) { fmt.Println(done, "of", total, "pages") },
+			})
+		})
+	})
+	// Output: 2 of 2 pages
+}
+
+// What was committed, behind its commit: to tell pages, or to drop what a cache holds.
+func ExampleCommit() {
+	tell := func(k sqlite.Commit) {
+		for _, change := range k.Changes {
+			fmt.Println(change.Table, change.Kind, change.RowID)
+		}
+	}
+	c, err := sqlite.Open(":memory:", sqlite.Options{OnCommit: tell})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer c.Close()
+	err = c.Script(context.Background(), `
+		CREATE TABLE todo(id INTEGER PRIMARY KEY, title);
+		INSERT INTO todo VALUES(1, 'read'), (2, 'write');
+		BEGIN; DELETE FROM todo; ROLLBACK;
+		DELETE FROM todo WHERE id = 1`)
+	if err != nil {
+		log.Println(err)
+	}
+	// Output:
+	// todo inserted 1
+	// todo inserted 2
+	// todo deleted 1
 }

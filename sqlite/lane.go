@@ -163,9 +163,10 @@ func (p *Pool) repair(c *Conn) bool {
 	if c.db == nil {
 		return false
 	}
-	if c.out == 0 && !c.InTx() && !c.broken {
+	if c.out == 0 && !c.InTx() && !c.broken && len(c.blobs) == 0 {
 		return true
 	}
+	_ = c.closeBlobs(nil)
 	c.closeStatements()
 	if c.tx != nil {
 		c.tx.end()
@@ -195,7 +196,10 @@ func (p *Pool) tally(c *Conn) {
 	p.count.lockWaits.Add(c.call.waits.Swap(0))
 	p.count.cacheHits.Add(c.cache.hits)
 	p.count.cacheMisses.Add(c.cache.misses)
+	p.count.commits.Add(c.log.told)
+	p.count.changesLost.Add(c.log.lost)
 	c.again, c.cache.hits, c.cache.misses = 0, 0, 0
+	c.log.told, c.log.lost = 0, 0
 }
 
 func (l *lane) size() int {

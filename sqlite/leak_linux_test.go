@@ -34,14 +34,15 @@ func openFiles(t *testing.T) int {
 	return len(entries)
 }
 
-// TestLeak opens and closes many connections, with statements, large values, errors and open
-// transactions left behind, and looks at memory and files.
+// TestLeak opens and closes many connections, with statements, blobs, large values, errors and open
+// transactions left behind, and copies; it looks at memory and files.
 func TestLeak(t *testing.T) {
 	path := tempFile(t)
 	keep := open(t, path, Options{})
 	mustExec(t, keep, "CREATE TABLE t(v)")
+	mustExec(t, keep, "INSERT INTO t VALUES(zeroblob(100000))")
 	round := func() {
-		c, err := Open(path, Options{})
+		c, err := Open(path, Options{OnCommit: func(Commit) {}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -53,6 +54,23 @@ func TestLeak(t *testing.T) {
 			t.Fatal(err)
 		}
 		mustExec(t, tx, "INSERT INTO t VALUES(zeroblob(50000))")
+		b, err := tx.OpenBlob(t.Context(), BlobRef{Table: "t", Column: "v", RowID: 1, Write: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := b.Write(make([]byte, 100_000)); err != nil { // never closed
+			t.Fatal(err)
+		}
+		mem, err := Open(memoryPath, Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := keep.CopyTo(t.Context(), mem, CopyOptions{Pages: 1}); err != nil {
+			t.Fatal(err)
+		}
+		if err := mem.Close(); err != nil {
+			t.Fatalf("Close of a copy: %v", err)
+		}
 		if _, err := c.Prepare(t.Context(), "SELECT nope"); err == nil {
 			t.Error("no error for an unknown column")
 		}

@@ -55,6 +55,12 @@ type Options struct {
 	MmapKB        int           // memory-mapped reading; 0: none
 	Statements    int           // statements kept prepared; 0: 64, <0: none
 	QueryOnly     bool          // refuse writes on a connection that may still do recovery
+
+	// OnCommit is called with what a transaction has changed, behind its commit and before the call
+	// that committed returns, by the same goroutine. It must not use the connection. Of a Pool it
+	// is called by the writer, so everybody who writes waits for it.
+	OnCommit   func(Commit)
+	ChangesMax int // changes listed of one commit; 0: 10,000
 }
 
 const (
@@ -74,6 +80,13 @@ func (o Options) journal() Journal {
 		return WAL
 	}
 	return o.Journal
+}
+
+func (o Options) changesMax() int {
+	if o.ChangesMax <= 0 {
+		return changesMaxDefault
+	}
+	return o.ChangesMax
 }
 
 func (o Options) statements() int {
@@ -119,6 +132,7 @@ func Open(path string, o Options) (*Conn, error) {
 		_ = c.Close() // err says more
 		return nil, openError(path, o, err)
 	}
+	c.listen(o)
 	return c, nil
 }
 

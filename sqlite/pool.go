@@ -145,6 +145,28 @@ func (p *Pool) Write(ctx context.Context, fn func(*Tx) error) error {
 	return c.Write(ctx, fn)
 }
 
+// WithReader lends fn a reader, for what is a matter of a connection: Backup, OpenBlob, a passive
+// Checkpoint. What fn leaves open is undone.
+func (p *Pool) WithReader(ctx context.Context, fn func(*Conn) error) error {
+	c, err := p.source(ctx, false)
+	if err != nil {
+		return err
+	}
+	defer p.giveBack(&p.read, c)
+	return fn(c)
+}
+
+// WithWriter lends fn the writer, as WithReader does a reader: for migrations, a blob to write, a
+// Checkpoint that truncates.
+func (p *Pool) WithWriter(ctx context.Context, fn func(*Conn) error) error {
+	c, err := p.source(ctx, true)
+	if err != nil {
+		return err
+	}
+	defer p.giveBack(&p.write, c)
+	return fn(c)
+}
+
 // Exec runs one statement on the writer.
 func (p *Pool) Exec(ctx context.Context, sql string, args ...any) (Result, error) {
 	return Exec(ctx, p, sql, args...)
@@ -176,6 +198,7 @@ type counters struct {
 	retries, lockWaits       atomic.Int64
 	cacheHits, cacheMisses   atomic.Int64
 	refusedFull, refusedWait atomic.Int64
+	commits, changesLost     atomic.Int64
 }
 
 // Stats is a moment of a pool.
@@ -191,6 +214,8 @@ type Stats struct {
 	LockWaits   int64         // pauses while another connection held a lock
 	CacheHits   int64         // statements found prepared
 	CacheMisses int64         // statements prepared
+	Commits     int64         // handed to Options.OnCommit
+	ChangesLost int64         // changes that these did not list, see Commit.Lost
 }
 
 // Stats counts; a connection's own counts are added when it comes back.
@@ -205,5 +230,6 @@ func (p *Pool) Stats() Stats {
 		Repaired: k.repaired.Load(), Replaced: k.replaced.Load(),
 		Retries: k.retries.Load(), LockWaits: k.lockWaits.Load(),
 		CacheHits: k.cacheHits.Load(), CacheMisses: k.cacheMisses.Load(),
+		Commits: k.commits.Load(), ChangesLost: k.changesLost.Load(),
 	}
 }

@@ -25,6 +25,7 @@ func runChild(role string, in io.Reader, out io.Writer) int {
 	fmt.Fprintln(out, "ready")
 	roles := map[string]func(args []string) string{
 		"open": childOpen, "write": childWrite, "hold": childHold,
+		"churn": childChurn,
 	}
 	for lines := bufio.NewScanner(in); lines.Scan(); {
 		fmt.Fprintln(out, roles[role](strings.Fields(lines.Text())))

@@ -132,6 +132,7 @@ func (s *Stmt) Step(ctx context.Context) (bool, error) {
 			return false, err
 		}
 	}
+	before := s.c.log.mark()
 	switch rc := s.es.Step(); rc {
 	case engine.Row:
 		if !s.active {
@@ -142,18 +143,20 @@ func (s *Stmt) Step(ctx context.Context) (bool, error) {
 		return true, nil
 	case engine.Done:
 		s.active, s.done = true, true
+		s.c.ran(s, before, false)
 		return false, nil
 	default:
 		s.active = true
-		return false, s.failStep(rc)
+		return false, s.failStep(rc, before)
 	}
 }
 
 // failStep makes the error of a step and resets the statement, so that it holds no lock.
-func (s *Stmt) failStep(rc int32) error {
+func (s *Stmt) failStep(rc int32, before logMark) error {
 	s.err = s.c.fail("step", s.sql, rc)
 	s.es.Reset()
 	s.active, s.done = false, true
+	s.c.ran(s, before, true)
 	return s.err
 }
 
@@ -171,6 +174,9 @@ func (s *Stmt) noticeRecompiled() {
 func (s *Stmt) Reset() {
 	if s.active && !s.closed {
 		s.es.Reset() // its answer repeats the error Step gave
+		if !s.done {
+			s.c.settle()
+		}
 	}
 	s.active, s.done, s.row, s.err = false, false, 0, nil
 }

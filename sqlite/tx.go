@@ -68,6 +68,7 @@ func (c *Conn) control(op string, kept **Stmt, sql string) error {
 		err = c.fail(op, "", rc)
 	}
 	(*kept).es.Reset()
+	c.settle()
 	return err
 }
 
@@ -79,6 +80,9 @@ func (t *Tx) Commit(ctx context.Context) error {
 	}
 	if err := t.c.call.enter(ctx); err != nil {
 		return wrapEnd("commit", err)
+	}
+	if err := t.c.closeBlobs(t); err != nil {
+		return err
 	}
 	if err := t.c.control("commit", &t.c.commit, "COMMIT"); err != nil {
 		if t.c.db.Autocommit() {
@@ -96,6 +100,7 @@ func (t *Tx) Rollback() error {
 		return nil
 	}
 	defer t.end()
+	_ = t.c.closeBlobs(t) // undone with the rest
 	return t.c.rollBack()
 }
 
@@ -137,6 +142,9 @@ func (t *Tx) open() error {
 func (t *Tx) allows(s *Stmt) error {
 	if err := t.open(); err != nil {
 		return err
+	}
+	if s.es.Control == engine.Ends {
+		return fmt.Errorf("sqlite: step: %q inside a Tx: only the Tx itself begins and ends", s.sql)
 	}
 	if t.reads && s.writes {
 		return fmt.Errorf("sqlite: step: %q writes inside Read; use Write", s.sql)

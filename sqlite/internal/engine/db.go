@@ -27,6 +27,14 @@ type DB struct {
 	onProgress func() bool
 	busy       func(tls *libc.TLS, arg uintptr, n int32) int32 // called from C
 	progress   func(tls *libc.TLS, arg uintptr) int32          // called from C
+
+	control   Control // what the statement compiled last does to transactions
+	point     string  // the savepoint it names
+	onChange  func(Change)
+	onUndone  func()
+	authorize func(tls *libc.TLS, arg uintptr, action int32, a, b, c, d uintptr) int32
+	change    func(tls *libc.TLS, arg, db uintptr, op int32, schema, table uintptr, old, new int64)
+	undone    func(tls *libc.TLS, arg uintptr)
 }
 
 // Open opens the file. On failure the DB is closed, and the message and the errno of the operating
@@ -47,6 +55,7 @@ func Open(path string, flags int32) (d *DB, rc int32, message string, errno int)
 		d.Close()
 		return nil, rc, message, errno
 	}
+	d.watchControl()
 	return d, OK, "", 0
 }
 
@@ -133,6 +142,20 @@ func (d *DB) Changes() int64 { return lib.Xsqlite3_changes64(d.tls, d.ptr) }
 
 // LastInsertID is the rowid of the last INSERT into a rowid table.
 func (d *DB) LastInsertID() int64 { return lib.Xsqlite3_last_insert_rowid(d.tls, d.ptr) }
+
+// Checkpoint moves frames of the WAL of the main database into its file. log counts the frames in
+// the WAL, moved those of them that are in the file now; both are -1 without a WAL. The modes are
+// 0 passive, 1 full, 2 restart, 3 truncate.
+// https://www.sqlite.org/c3ref/wal_checkpoint_v2.html
+func (d *DB) Checkpoint(mode int32) (log, moved int, rc int32) {
+	if !d.text.setString(d.tls, "main") {
+		return -1, -1, lib.SQLITE_NOMEM
+	}
+	out := d.scratch.addr
+	rc = lib.Xsqlite3_wal_checkpoint_v2(d.tls, d.ptr, d.text.addr, mode, out, out+4)
+	runtime.KeepAlive(d)
+	return d.scratch.int32(0), d.scratch.int32(1), rc
+}
 
 // Statements counts the statements that live on the connection.
 func (d *DB) Statements() (n int) {

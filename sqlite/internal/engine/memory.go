@@ -63,6 +63,20 @@ func (b *buffer) word(i int) uintptr {
 	return *(*uintptr)(unsafe.Add(pointer(b.addr), i*wordBytes))
 }
 
+// int32 reads the i-th C int of the buffer.
+func (b *buffer) int32(i int) int {
+	return int(*(*int32)(unsafe.Add(pointer(b.addr), i*4)))
+}
+
+// text shows zero-terminated text of the C side, for as long as that keeps it.
+func text(addr uintptr) []byte {
+	n := 0
+	for *(*byte)(unsafe.Add(pointer(addr), n)) != 0 {
+		n++
+	}
+	return view(addr, n)
+}
+
 // wordBytes is the size of a C pointer.
 const wordBytes = int(unsafe.Sizeof(uintptr(0)))
 

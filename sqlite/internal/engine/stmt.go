@@ -31,6 +31,9 @@ type Stmt struct {
 	tls    *libc.TLS // of db
 	ptr    uintptr   // 0: the text held only blanks and comments
 	params []buffer
+
+	Control Control // what it does to transactions
+	Point   string  // the savepoint it names
 }
 
 // Prepare compiles the first statement of sql; used is how many bytes of it that took. A statement
@@ -44,13 +47,16 @@ func (d *DB) Prepare(sql string, keep bool) (s *Stmt, used int, rc int32) {
 	if keep {
 		flags = lib.SQLITE_PREPARE_PERSISTENT
 	}
+	d.control, d.point = NoControl, ""
 	ptr, tail := d.scratch.addr, d.scratch.addr+uintptr(wordBytes)
 	rc = lib.Xsqlite3_prepare_v3(d.tls, d.ptr, d.text.addr, int32(len(sql)+1), flags, ptr, tail)
 	runtime.KeepAlive(d)
 	if rc != OK {
 		return nil, 0, rc
 	}
-	s = &Stmt{db: d, tls: d.tls, ptr: d.scratch.word(0)}
+	s = &Stmt{
+		db: d, tls: d.tls, ptr: d.scratch.word(0), Control: d.control, Point: d.point,
+	}
 	if s.ptr != 0 {
 		s.params = make([]buffer, lib.Xsqlite3_bind_parameter_count(d.tls, s.ptr))
 	}
