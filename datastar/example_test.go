@@ -61,3 +61,30 @@ func ExampleWriter() {
 	// data: mode append
 	// data: elements <script data-effect="el.remove()">console.log('added')</script>
 }
+
+// An answer in one piece, without a stream: a part of the page for the client, the whole page for a
+// browser that has no JavaScript.
+func ExampleAnswerElements() {
+	save := func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Vary", "Datastar-Request")
+		if !datastar.IsRequest(r) {
+			http.Redirect(w, r, "/", http.StatusSeeOther)
+			return
+		}
+		err := datastar.AnswerElements(w, []byte("<li>milk</li>"),
+			datastar.ElementsOptions{Selector: "#list", Mode: datastar.Append})
+		if err != nil {
+			http.Error(w, err.Error(), http.StatusInternalServerError)
+		}
+	}
+
+	w := httptest.NewRecorder()
+	r := httptest.NewRequest("POST", "/items", nil)
+	r.Header.Set("Datastar-Request", "true")
+	save(w, r)
+	fmt.Println(w.Header().Get("Content-Type"))
+	fmt.Println(w.Header().Get("Datastar-Selector"), w.Header().Get("Datastar-Mode"), w.Body)
+	// Output:
+	// text/html; charset=utf-8
+	// #list append <li>milk</li>
+}

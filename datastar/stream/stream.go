@@ -36,6 +36,10 @@ type Options struct {
 	// sse.Disconnect drops events, and no page is told: a Datastar client reads
 	// over events that it does not know.
 	Limits *sse.Limits
+	// Codings are what frames may be coded in, once for all pages, as
+	// compress.ZstdFrames and compress.GzipFrames do it; see sse.HoldOptions. nil:
+	// none.
+	Codings []sse.Coding
 }
 
 // A Stream is one live stream of any number of pages. Its methods may be called
@@ -151,6 +155,7 @@ func (s *Stream) Restore(f Frame) { s.hub.Restore(s.o.Channel, "", f.ID, f.Body)
 func (s *Stream) Serve(w http.ResponseWriter, r *http.Request, hello []byte) error {
 	o := sse.HoldOptions{
 		Channels: []string{s.o.Channel}, Since: s.since(r), Hello: hello, Limits: s.o.Limits,
+		Codings: s.o.Codings,
 		// Without a snapshot nothing can be said to the page that it understands.
 		Reset: []byte(": the history does not reach back to this page\n\n"),
 	}
