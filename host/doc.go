@@ -20,13 +20,15 @@
 //
 // # Configuration
 //
-// Settings come from the environment (package config). One that cannot be
-// honoured ends the process with status 78 and a line that names it, before
-// anything is bound; so does a handler or producer that cannot be built. Exit
-// status 0 is a clean end, 1 a failure.
+// Settings come from flags and the environment (package config); --help lists
+// them, --doctor says what would be served. One that cannot be honoured ends the
+// process with status 78 and a line that names it, before anything is bound; so
+// does a handler or producer that cannot be built. Exit status 0 is a clean end, 1
+// a failure.
 //
 // # Limits
 //
-// Several workers need Linux; elsewhere a larger M0_WORKERS is refused. TLS is
-// not here: serve the same handler on net/http, or terminate in front.
+// Several workers need Linux; elsewhere a larger M0_WORKERS is refused. With TLS
+// the same handlers are served by net/http, HTTP/2 included: a held stream costs a
+// goroutine there, and nothing bounds handlers that block.
 package host

@@ -47,7 +47,7 @@ func (o *output) String() string {
 
 const patience = 20 * time.Second
 
-var banner = regexp.MustCompile(`listening on (http://127\.0\.0\.1:\d+) \(workers (\d+)\)\n`)
+var banner = regexp.MustCompile(`listening on (https?://127\.0\.0\.1:\d+) \(workers (\d+)\)\n`)
 
 // started runs app in this process and waits for its banner.
 func started(t *testing.T, app App) (url string, out *output, exit <-chan int) {
@@ -55,7 +55,7 @@ func started(t *testing.T, app App) (url string, out *output, exit <-chan int) {
 	t.Setenv("M0_PORT", "0")
 	out = &output{}
 	code := make(chan int, 1)
-	go func() { code <- run(app, out) }()
+	go func() { code <- run(app, io.Discard, out) }()
 	for deadline := time.Now().Add(patience); time.Now().Before(deadline); {
 		if m := banner.FindStringSubmatch(out.String()); m != nil {
 			return m[1], out, code
@@ -271,7 +271,7 @@ func TestRefusalsComeBeforeTheBanner(t *testing.T) {
 				return nil, nil
 			}}
 			var out bytes.Buffer
-			code := run(app, &out)
+			code := run(app, io.Discard, &out)
 			text := out.String()
 			if code != 78 || !strings.HasPrefix(text, "host: ") ||
 				!strings.Contains(text, c.name) || !strings.Contains(text, c.cure) ||
@@ -295,7 +295,7 @@ func TestEveryProblemIsPrintedAtOnce(t *testing.T) {
 	t.Setenv("M0_PORT", "x")
 	t.Setenv("M0_SPAWN_WORKERS", "0")
 	var out bytes.Buffer
-	run(App{Handler: hello}, &out)
+	run(App{Handler: hello}, io.Discard, &out)
 	if n := strings.Count(out.String(), "host: "); n != 2 {
 		t.Errorf("printed %d lines under host:, want 2:\n%s", n, &out)
 	}
@@ -314,7 +314,7 @@ func TestPartThatCannotBeBuiltIsARefusal(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Setenv("M0_PORT", "0")
 			var out bytes.Buffer
-			code, text := run(app, &out), out.String()
+			code, text := run(app, io.Discard, &out), out.String()
 			what, _, _ := strings.Cut(name, " ")
 			if code != 78 || !strings.HasPrefix(text, "host: the "+what+" cannot be built") ||
 				!strings.Contains(text, "no such table") || strings.Contains(text, "listening") ||
@@ -328,7 +328,8 @@ func TestPartThatCannotBeBuiltIsARefusal(t *testing.T) {
 func TestHandlerThatIsNilIsARefusal(t *testing.T) {
 	t.Setenv("M0_PORT", "0")
 	var out bytes.Buffer
-	code := run(App{Handler: func(*Context) (http.Handler, error) { return nil, nil }}, &out)
+	none := func(*Context) (http.Handler, error) { return nil, nil }
+	code := run(App{Handler: none}, io.Discard, &out)
 	if code != 78 || !strings.Contains(out.String(), "got nil") {
 		t.Errorf("exit %d, printed %q; want 78 for a handler that is nil", code, &out)
 	}
@@ -339,7 +340,7 @@ func TestTakenPortIsAFailure(t *testing.T) {
 	_, port, _ := strings.Cut(strings.TrimPrefix(url, "http://"), ":")
 	t.Setenv("M0_PORT", port)
 	var out bytes.Buffer
-	code := run(App{Handler: hello}, &out)
+	code := run(App{Handler: hello}, io.Discard, &out)
 	if code != 1 || !strings.Contains(out.String(), "M0_PORT") {
 		t.Errorf("exit %d, printed %q; want 1 and the names of the settings", code, &out)
 	}
@@ -442,7 +443,7 @@ func TestStopDuringTheBuildIsClean(t *testing.T) {
 			close(building)
 			<-release
 			return nil, errors.New("late")
-		}}, out)
+		}}, io.Discard, out)
 	}()
 	<-building
 	if code := stop(t, exit); code != 0 || out.String() != "" {

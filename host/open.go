@@ -5,7 +5,6 @@ package host
 import (
 	"fmt"
 	"net"
-	"os"
 	"strconv"
 	"sync/atomic"
 
@@ -16,10 +15,8 @@ import (
 // The first steps of a service: what all its processes share is made by the
 // one that was started by hand and taken over by its workers.
 
+// refuse comes behind the settings, which were read before (see run).
 func (s *service) refuse() (err error) {
-	if s.cfg, err = settings(s.app, os.LookupEnv); err != nil {
-		return err
-	}
 	s.inherited, err = worker.Adopt()
 	return err
 }
@@ -29,9 +26,11 @@ func (s *service) listen() (err error) {
 		s.listener, err = s.inherited.Listen()
 		return err
 	}
-	s.listener, err = net.Listen("tcp", net.JoinHostPort(s.cfg.Host, strconv.Itoa(s.cfg.Port)))
-	if err != nil {
-		return fmt.Errorf("M0_HOST and M0_PORT: %w", err)
+	if s.listener = s.activated; s.listener == nil {
+		at := net.JoinHostPort(s.cfg.Host, strconv.Itoa(s.cfg.Port))
+		if s.listener, err = net.Listen("tcp", at); err != nil {
+			return fmt.Errorf("M0_HOST and M0_PORT: %w", err)
+		}
 	}
 	if s.supervises() {
 		s.handed.Listener, err = worker.ListenerFD(s.listener)
@@ -45,7 +44,7 @@ func (s *service) openPage() (err error) {
 		s.page, err = bus.OpenPage(s.inherited.Page)
 		return wrongInheritance(worker.EnvPage, err)
 	case s.supervises():
-		s.page, s.handed.Page, err = bus.NewPage(s.cfg.Workers)
+		s.page, s.handed.Page, err = bus.NewPage(s.places())
 	}
 	return err
 }
@@ -71,36 +70,35 @@ func (s *service) openAppPage() (err error) {
 
 func (s *service) openChannels() (err error) {
 	if s.supervises() {
-		s.handed.Bus, err = bus.NewChannels(s.cfg.Workers)
+		s.handed.Bus, err = bus.NewChannels(s.places())
 	}
 	return err
 }
 
 func (s *service) openAcceptShare() (err error) {
 	if s.supervises() && s.cfg.AcceptShare {
-		s.handed.Accept, err = bus.NewChannels(s.cfg.Workers)
+		s.handed.Accept, err = bus.NewChannels(s.places())
 	}
 	return err
 }
 
+// places is how many workers the page and the channels are made for: in a
+// rolling restart there is one more than serve.
+func (s *service) places() int { return s.cfg.Workers + worker.Spares }
+
 // spawn runs the workers until the service is over.
 func (s *service) spawn() int {
-	for i := range s.cfg.Workers {
-		// From here on publishers fill its channel, whenever it starts.
-		s.page.Worker(i).SetState(bus.Starting)
-	}
 	return worker.Supervise(worker.Config{
-		Workers: s.cfg.Workers, Handed: s.handed, Drain: noneIfZero(s.cfg.Drain), Log: s.log,
-		Ready: s.announce,
-		// Nobody hands a connection to a place that is empty.
-		Died:     func(index int) { s.page.Worker(index).Claim(0) },
-		Stopping: s.closeListener,
+		Workers: s.cfg.Workers, Handed: s.handed, Page: s.page,
+		Drain: noneIfZero(s.cfg.Drain), Log: s.log, Notify: s.manager,
+		Ready: s.announce, Stopping: s.closeListener,
 	})
 }
 
 // closeListener closes both of the supervisor's descriptors: once the workers
 // have closed theirs, a connection is refused and does not wait for nobody.
 func (s *service) closeListener() {
+	s.leaveSocket()
 	_ = s.listener.Close()
 	if err := worker.CloseFD(s.handed.Listener); err != nil {
 		s.log.Error("host: listener", "err", err)
@@ -122,9 +120,19 @@ func (s *service) index() int {
 	return 0
 }
 
+// place is the number of this worker's line on the page. It is not the index: a
+// predecessor that drains has the same index and another place.
+func (s *service) place() int {
+	if s.inherited != nil {
+		return s.inherited.Place
+	}
+	return 0
+}
+
 // announce prints the banner, once all workers serve.
 func (s *service) announce() {
-	fmt.Fprintf(s.stderr, "listening on http://%s (workers %d)\n", s.listener.Addr(), s.workers())
+	fmt.Fprintf(s.stderr, "listening on %s://%s (workers %d)\n",
+		s.scheme(), s.listener.Addr(), s.workers())
 }
 
 // wrongInheritance makes an inherited page that is none a refusal.

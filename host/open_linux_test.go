@@ -18,7 +18,7 @@ func TestInheritedPageOfAnotherKindIsRefused(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &service{app: &App{}, inherited: &worker.Inherited{Page: fd}}
+	s := &service{options: options{app: &App{}}, inherited: &worker.Inherited{Page: fd}}
 	var out bytes.Buffer
 	code := explain(&out, s.openPage())
 	if code != 78 || !strings.Contains(out.String(), worker.EnvPage) {

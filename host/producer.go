@@ -16,14 +16,19 @@ type runner struct {
 	producer Producer
 	out      *Publisher
 	log      *slog.Logger
+	mine     <-chan struct{} // closed when the first step may begin; nil: at once
 	stopping sync.Once
 	done     chan struct{} // closed when the goroutine has ended
 }
 
-// startRunner starts producer, unless it says that it is not wanted: then the
-// runner has ended before it began.
-func startRunner(name string, producer Producer, out *Publisher, log *slog.Logger) *runner {
-	r := &runner{name: name, producer: producer, out: out, log: log, done: make(chan struct{})}
+// startRunner starts producer once mine is closed (nil: at once), unless it says
+// that it is not wanted: then the runner has ended before it began.
+func startRunner(
+	name string, producer Producer, out *Publisher, log *slog.Logger, mine <-chan struct{},
+) *runner {
+	r := &runner{
+		name: name, producer: producer, out: out, log: log, mine: mine, done: make(chan struct{}),
+	}
 	if w, ok := producer.(interface{ Wanted() bool }); ok && !w.Wanted() {
 		close(r.done)
 		return r
@@ -36,6 +41,13 @@ func startRunner(name string, producer Producer, out *Publisher, log *slog.Logge
 // what a stop interrupts.
 func (r *runner) run() {
 	defer close(r.done)
+	if r.mine != nil {
+		select {
+		case <-r.mine:
+		case <-r.out.stopping:
+			return
+		}
+	}
 	timer := time.NewTimer(0)
 	defer timer.Stop()
 	due := time.Now()

@@ -39,7 +39,7 @@ func produce(t *testing.T, d time.Duration, step stepper) ([]time.Duration, stri
 	defer b.Close()
 	var log bytes.Buffer
 	c := &counted{step: step, began: time.Now()}
-	r := startRunner("app", c, newPublisher(b), slog.New(slog.NewTextHandler(&log, nil)))
+	r := startRunner("app", c, newPublisher(b), slog.New(slog.NewTextHandler(&log, nil)), nil)
 	time.Sleep(d)
 	asked := time.Now()
 	r.stop()
@@ -146,7 +146,7 @@ func TestProducerThatIsNotWantedGetsNoGoroutine(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := bus.Local()
 		defer b.Close()
-		r := startRunner("app", idler{t}, newPublisher(b), slog.Default())
+		r := startRunner("app", idler{t}, newPublisher(b), slog.Default(), nil)
 		select {
 		case <-r.done:
 		default:
@@ -196,7 +196,7 @@ func TestPublisherReachesEveryChannelInOrder(t *testing.T) {
 		}
 		return 0, out.Publish("beat", "", out.NextID(), []byte("x"))
 	}
-	r := startRunner("app", &counted{step: step}, newPublisher(first), slog.Default())
+	r := startRunner("app", &counted{step: step}, newPublisher(first), slog.Default(), nil)
 	defer func() { r.stop(); <-r.done }()
 	all.Wait()
 	for i, ids := range got {

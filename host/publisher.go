@@ -3,7 +3,6 @@
 package host
 
 import (
-	"strconv"
 	"sync/atomic"
 
 	"m0serve.dev/http/bus"
@@ -46,15 +45,13 @@ func (p *Publisher) Publish(channel, kind string, id uint64, body []byte) error 
 // PublishEvent encodes e for plain EventSource clients, under an id of its own,
 // and publishes it. e.ID is set; e.Name is the kind.
 func (p *Publisher) PublishEvent(channel string, e sse.Event) (id uint64, err error) {
-	e.ID = "0"
-	if _, err := sse.Append(nil, e); err != nil {
+	e.ID = ""
+	if id, err = sse.PublishEvent(p.bus, channel, e); err != nil {
 		p.refused.Add(1)
-		return 0, err // before an id is taken, which others would wait for
+		return id, err
 	}
-	id = p.NextID()
-	e.ID = strconv.FormatUint(id, 10)
-	body, _ := sse.Append(nil, e) // it was encoded once already
-	return id, p.Publish(channel, e.Name, id, body)
+	p.last.Store(id)
+	return id, nil
 }
 
 // Refused is the number of events that some worker did not take.

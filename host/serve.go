@@ -7,7 +7,10 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"os/signal"
 	"runtime/debug"
+	"sync/atomic"
+	"syscall"
 	"time"
 
 	"m0serve.dev/http/bus"
@@ -15,6 +18,7 @@ import (
 	"m0serve.dev/http/sse"
 	"m0serve.dev/http/wire"
 	"m0serve.dev/http/worker"
+	"m0serve.dev/http/ws"
 )
 
 // The second half of a service's steps: those of a process that serves.
@@ -36,23 +40,34 @@ func (s *service) adopt() (err error) {
 		if err := in.WatchSupervisor(s.orphaned); err != nil {
 			return err
 		}
-		s.page.Worker(in.Index).Claim(os.Getpid())
+		s.duties.mine = in.Duties()
+		s.page.Worker(in.Place).Claim(os.Getpid())
 		s.bus, err = bus.Open(bus.Config{
-			Page: s.page, Read: in.BusRead, Write: in.Bus, Index: in.Index, Log: s.log,
-			Lost: func(frames uint64) { s.context.Hub.Lost(frames) },
+			Page: s.page, Read: in.BusRead, Write: in.Bus, Index: in.Place, Log: s.log,
+			Lost: s.lost,
 		})
 		if err != nil {
 			return wrongInheritance(worker.EnvBus, err)
 		}
 	}
+	sockets := ws.NewHub(ws.HubConfig{Bus: s.bus, Log: s.log})
 	s.context = &Context{
 		Config: s.cfg, Index: s.index(), Workers: s.workers(),
 		Publisher: newPublisher(s.bus), Page: s.words, Log: s.log, page: s.page,
+		server:  new(atomic.Pointer[server.Server]),
+		Sockets: sockets,
 		Hub: sse.NewHub(sse.HubConfig{
 			Bus: s.bus, Journal: noneIfZero(s.cfg.Journal), Log: s.log,
+			Reserved: sockets.Receive, // the bus has one receiver
 		}),
 	}
 	return nil
+}
+
+// lost tells the application's streams and sockets that frames did not get here.
+func (s *service) lost(frames uint64) {
+	s.context.Hub.Lost(frames)
+	s.context.Sockets.Lost(frames)
 }
 
 // noneIfZero turns a setting of 0 into the "none" of a Config whose zero is its
@@ -77,13 +92,28 @@ func (s *service) bindAcceptShare() (err error) {
 	if s.inherited != nil {
 		channels = s.inherited.Accept
 	}
-	s.share, err = worker.NewShare(s.page, s.index(), channels)
+	s.share, err = worker.NewShare(s.page, s.place(), channels)
 	return err
 }
 
 func (s *service) armSignals() error {
 	s.stops = worker.ArmStops()
+	if s.inherited == nil && s.certificate != nil && !signal.Ignored(syscall.SIGHUP) {
+		s.armHangup()
+	}
 	return nil
+}
+
+// armHangup has the certificate read again on SIGHUP, where there is no supervisor
+// that replaces workers. It ends with the process, or in close.
+func (s *service) armHangup() {
+	s.hangups = make(chan os.Signal, 1)
+	signal.Notify(s.hangups, syscall.SIGHUP)
+	go func() {
+		for range s.hangups {
+			s.certificate.again()
+		}
+	}()
 }
 
 func (s *service) buildHandler() (err error) {
@@ -109,6 +139,9 @@ func (s *service) buildServer() (err error) {
 		MaxConns:     s.cfg.MaxConns,
 		DrainTimeout: noneIfZero(s.cfg.Drain), // drain has its own deadline
 	}
+	if s.certificate != nil {
+		cfg.TLS = s.certificate.config()
+	}
 	if s.app.Config != nil {
 		s.app.Config(s.context, &cfg)
 	}
@@ -117,10 +150,17 @@ func (s *service) buildServer() (err error) {
 	if s.index() != 0 {
 		cfg.Tick = nil
 	}
+	if cfg.Tick != nil {
+		cfg.Tick = s.duties.tick(cfg.Tick)
+	}
 	if s.server, err = server.New(cfg); err != nil {
 		return err
 	}
-	s.server.OnDrain(func() { s.context.Hub.Drain(retryBase, retryJitter) })
+	s.context.server.Store(s.server)
+	s.server.OnDrain(func() {
+		s.context.Sockets.Drain() // net/http does not know them
+		s.context.Hub.Drain(retryBase, retryJitter)
+	})
 	return nil
 }
 
@@ -152,7 +192,7 @@ func (s *service) startProducer() error {
 	if err != nil {
 		return err
 	}
-	s.producer = startRunner(s.app.name(), producer, s.context.Publisher, s.log)
+	s.producer = startRunner(s.app.name(), producer, s.context.Publisher, s.log, s.duties.mine)
 	return nil
 }
 
@@ -197,18 +237,20 @@ func (s *service) serve() error {
 	if err := s.ready(); err != nil {
 		return err
 	}
+	defer s.tellReady()() // signs of life go on while it drains
 	select {
 	case err := <-served:
 		return fmt.Errorf("serve: %w", err)
 	case <-s.stops.C:
 	}
+	s.tell(s.manager.Stopping())
 	return s.drain()
 }
 
 // ready tells the world that this process serves.
 func (s *service) ready() error {
-	s.page.Worker(s.index()).SetState(bus.Ready)
 	s.share.Start(s.server.Adopt)
+	s.page.Worker(s.place()).SetState(bus.Ready) // siblings hand over from here on
 	if s.inherited != nil {
 		return s.inherited.Ready()
 	}
@@ -220,11 +262,13 @@ func (s *service) ready() error {
 // have one bound in common, and it begins now.
 func (s *service) drain() error {
 	s.deadline = time.After(s.cfg.Drain)
+	s.leaveSocket()
 	ctx, cancel := context.WithTimeout(context.Background(), s.cfg.Drain)
 	defer cancel()
 	if s.producer != nil {
 		s.producer.stop()
 	}
+	go s.giveUpDuties() // ends with the process at the latest
 	drained := make(chan error, 1)
 	go func() {
 		s.share.Leave()
@@ -278,11 +322,17 @@ func (s *service) leave() error {
 // close gives back what a process that goes on would miss.
 func (s *service) close() {
 	s.stops.Disarm()
+	if s.hangups != nil {
+		signal.Stop(s.hangups)
+		close(s.hangups)
+	}
 	if s.server != nil {
 		_ = s.server.Close()
 	}
+	s.closeDoor()
 	if s.bus != nil {
 		s.bus.Close()
 	}
 	_ = s.listener.Close()
+	s.closeSocket()
 }

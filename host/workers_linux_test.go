@@ -30,8 +30,11 @@ func TestMain(m *testing.M) {
 	}
 	// A test that was cut short leaves nobody behind.
 	go func() { _, _ = io.Copy(io.Discard, os.Stdin); os.Exit(9) }()
-	if role == "flood" {
+	switch role {
+	case "flood":
 		Main(flooded())
+	case "numbers":
+		Main(numbered())
 	}
 	Main(crew(role))
 }
@@ -78,14 +81,21 @@ type fleet struct {
 
 func startFleet(t *testing.T, role string, workers int) *fleet {
 	t.Helper()
+	return startFleetWith(t, role, workers, func(*exec.Cmd) {})
+}
+
+func startFleetWith(t *testing.T, role string, workers int, adjust func(*exec.Cmd)) *fleet {
+	t.Helper()
 	self, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
 	}
 	f := &fleet{output: &output{}, cmd: exec.Command(self), done: make(chan struct{})}
-	f.cmd.Env = append(os.Environ(), roleEnv+"="+role, "M0_PORT=0",
+	// The race detector would hold every process for a second at its end.
+	f.cmd.Env = append(os.Environ(), roleEnv+"="+role, "M0_PORT=0", "GORACE=atexit_sleep_ms=0",
 		fmt.Sprintf("M0_WORKERS=%d", workers))
 	f.cmd.Stdout, f.cmd.Stderr = f, f
+	adjust(f.cmd)
 	stdin, held, err := os.Pipe()
 	if err != nil {
 		t.Fatal(err)
@@ -106,7 +116,7 @@ func startFleet(t *testing.T, role string, workers int) *fleet {
 	return f
 }
 
-var manyBanner = regexp.MustCompile(`listening on (http://127\.0\.0\.1:\d+) \(workers \d+\)\n`)
+var manyBanner = regexp.MustCompile(`listening on (https?://127\.0\.0\.1:\d+) \(workers \d+\)\n`)
 
 // url waits for the banner.
 func (f *fleet) url(t *testing.T) string {
