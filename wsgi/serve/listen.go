@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: MIT
+
+package serve
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"net"
+	"os"
+	"strconv"
+	"strings"
+	"syscall"
+
+	"m0serve.dev/wsgi/internal/options"
+)
+
+// listen makes the listener of an address, or takes one that is there.
+func listen(b options.Bind) (net.Listener, error) {
+	switch b.Network {
+	case "fd":
+		return listenFD(b.Address)
+	case "unix":
+		return listenUnix(b.Address)
+	}
+	return net.Listen(b.Network, b.Address)
+}
+
+// errNoListener is a wrong setting: trying again does not help.
+var errNoListener = errors.New("not a listening socket")
+
+func listenFD(number string) (net.Listener, error) {
+	fd, err := strconv.Atoi(number)
+	if err != nil {
+		return nil, err
+	}
+	file := os.NewFile(uintptr(fd), "fd://"+number)
+	if file == nil {
+		return nil, fmt.Errorf("%w: no descriptor of that number is open", errNoListener)
+	}
+	defer file.Close() // the listener is a copy
+	ln, err := net.FileListener(file)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w: name one that was handed down, or use --bind HOST:PORT",
+			errNoListener, err)
+	}
+	return ln, nil
+}
+
+// listenUnix takes the place of a socket that nobody listens at any more.
+func listenUnix(path string) (net.Listener, error) {
+	ln, err := net.Listen("unix", path)
+	if !errors.Is(err, syscall.EADDRINUSE) || strings.HasPrefix(path, "@") {
+		return ln, err
+	}
+	conn, errDial := net.Dial("unix", path)
+	if errDial == nil {
+		conn.Close()
+		return nil, err
+	}
+	if info, errStat := os.Lstat(path); errStat != nil || info.Mode()&fs.ModeSocket == 0 {
+		return nil, err
+	}
+	if errRemove := os.Remove(path); errRemove != nil {
+		return nil, errRemove
+	}
+	return net.Listen("unix", path)
+}
