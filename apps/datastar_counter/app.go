@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"sync/atomic"
 
+	"m0serve.dev/apps/internal/answer"
 	"m0serve.dev/apps/internal/client"
 	"m0serve.dev/apps/internal/ui"
 	"m0serve.dev/datastar"
@@ -48,11 +49,7 @@ func newHandler(ctx *host.Context) (http.Handler, error) {
 	rt.HandleFunc("POST /count/down", a.add(^uint64(0)))
 	rt.Handle("GET "+ui.Path, ui.Stylesheet())
 	rt.Handle("GET "+client.Path, a.client)
-	served := middleware.Health{}.Wrap(rt)
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		w.Header().Set("X-Worker", a.worker)
-		served.ServeHTTP(w, r)
-	}), nil
+	return answer.Named(ctx.Index, middleware.Health{}.Wrap(rt)), nil
 }
 
 // encode writes the count of this very moment: read after the frame has its id,
@@ -110,9 +107,5 @@ func (a *app) page(w http.ResponseWriter, r *http.Request) {
 		middleware.WriteProblem(w, r, middleware.Problem{})
 		return
 	}
-	h := w.Header()
-	h.Set("Content-Type", "text/html; charset=utf-8")
-	h.Set("Content-Security-Policy", a.client.Policy())
-	h.Set("Cache-Control", "no-store")
-	_, _ = w.Write(html.Bytes())
+	answer.Page(w, a.client.Policy(), html.Bytes())
 }

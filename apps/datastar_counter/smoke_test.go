@@ -22,9 +22,6 @@ func TestMain(m *testing.M) { smoketest.Main(m, &bin, main) }
 
 func start(t *testing.T, env ...string) *smoketest.Process {
 	t.Helper()
-	if testing.Short() {
-		t.Skip("a smoke: it runs the real binary")
-	}
 	return smoketest.Start(t, bin, env...)
 }
 

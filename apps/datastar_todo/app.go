@@ -12,6 +12,7 @@ import (
 	"strconv"
 	"time"
 
+	"m0serve.dev/apps/internal/answer"
 	"m0serve.dev/apps/internal/client"
 	"m0serve.dev/apps/internal/ui"
 	"m0serve.dev/datastar"
@@ -32,7 +33,7 @@ type app struct {
 	live   *stream.Stream
 	client *client.Client
 	log    *slog.Logger
-	worker string        // index, for X-Worker
+	worker string        // index, for the page
 	pause  time.Duration // between rendering and numbering; a gate's knob
 }
 
@@ -47,11 +48,7 @@ func newHandler(ctx *host.Context) (http.Handler, error) {
 	if err != nil {
 		return nil, err
 	}
-	path := ctx.Config.DB
-	if path == "" {
-		path = "todo.db"
-	}
-	st, err := openStore(path, ctx.Config.Journal)
+	st, err := openStore(databaseOf(&ctx.Config), ctx.Config.Journal)
 	if err != nil {
 		return nil, err
 	}
@@ -60,7 +57,7 @@ func newHandler(ctx *host.Context) (http.Handler, error) {
 	if err := a.restore(context.Background()); err != nil {
 		return nil, err
 	}
-	return a.named(a.routes()), nil
+	return answer.Named(ctx.Index, a.routes()), nil
 }
 
 // renderPause is the knob that widens the race between two workers.
@@ -90,14 +87,6 @@ func (a *app) routes() http.Handler {
 	rt.Handle("GET "+ui.Path, ui.Stylesheet())
 	rt.Handle("GET "+client.Path, a.client)
 	return middleware.Health{}.Wrap(rt)
-}
-
-// named says which worker answered.
-func (a *app) named(next http.Handler) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		w.Header().Set("X-Worker", a.worker)
-		next.ServeHTTP(w, r)
-	})
 }
 
 // restore gives the stream what was broadcast before this process started, and

@@ -135,9 +135,6 @@ func postUntilItFails(base string, begun chan<- struct{}) (acknowledged []string
 // themselves and end with the same list, in which everything is that was
 // acknowledged. No tab shows an older list on the way.
 func TestEmulatedTabsRecoverFromAKilledService(t *testing.T) {
-	if testing.Short() {
-		t.Skip("a smoke: it runs the real binary")
-	}
 	s := &served{port: smoketest.FreePort(t)}
 	s.env = []string{"M0_DB=" + newDB(t), "M0_WORKERS=2", fmt.Sprintf("M0_PORT=%d", s.port)}
 	s.start(t)

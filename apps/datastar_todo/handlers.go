@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"strconv"
 
+	"m0serve.dev/apps/internal/answer"
 	"m0serve.dev/datastar"
 	"m0serve.dev/http/middleware"
 	"m0serve.dev/sqlite"
@@ -29,11 +30,7 @@ func (a *app) page(w http.ResponseWriter, r *http.Request) {
 		a.answer(w, r, err)
 		return
 	}
-	h := w.Header()
-	h.Set("Content-Type", "text/html; charset=utf-8")
-	h.Set("Content-Security-Policy", a.client.Policy())
-	h.Set("Cache-Control", "no-store")
-	_, _ = w.Write(html.Bytes())
+	answer.Page(w, a.client.Policy(), html.Bytes())
 }
 
 // stream opens the tab's event stream: first the signals that say it is live,

@@ -8,5 +8,8 @@ package main
 import "m0serve.dev/host"
 
 func main() {
-	host.Main(host.App{Name: "datastar_todo", Handler: newHandler})
+	host.Main(host.App{
+		Name: "datastar_todo", About: "a todo list that is live in every tab",
+		Handler: newHandler, Doctor: examine,
+	})
 }

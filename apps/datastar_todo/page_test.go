@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"path/filepath"
 	"regexp"
 	"strings"
 	"syscall"
@@ -15,6 +16,8 @@ import (
 	"time"
 
 	"m0serve.dev/apps/internal/smoketest"
+	"m0serve.dev/http/config"
+	"m0serve.dev/http/config/diagnosis"
 )
 
 var sinceInPage = regexp.MustCompile(`/todos/stream\?since=(\d+)`)
@@ -71,9 +74,6 @@ func TestSmokeWorksWithoutTheClient(t *testing.T) {
 
 // TestSmokeRefusesWrongSettings: each ends the start with 78 and says why.
 func TestSmokeRefusesWrongSettings(t *testing.T) {
-	if testing.Short() {
-		t.Skip("a smoke: it runs the real binary")
-	}
 	for _, c := range []struct{ env, want string }{
 		{"M0_DATASTAR_JS=/no/such/file.js", "M0_DATASTAR_JS"},
 		{"M0_TODO_RENDER_PAUSE_MS=soon", "M0_TODO_RENDER_PAUSE_MS"},
@@ -81,13 +81,31 @@ func TestSmokeRefusesWrongSettings(t *testing.T) {
 		{"M0_PORT=http", "M0_PORT"},
 	} {
 		for _, workers := range []string{"M0_WORKERS=1", "M0_WORKERS=2"} {
-			p := smoketest.Launch(t, bin, c.env, workers)
-			if code := p.Wait(t); code != 78 || !strings.Contains(p.Log(), c.want) ||
-				strings.Contains(p.Log(), "listening") || strings.Contains(p.Log(), "goroutine ") {
-				t.Errorf("%s %s: exit %d\n%s\nwant 78, %q named, no banner, no trace", c.env,
-					workers, code, p.Log(), c.want)
-			}
+			smoketest.Refused(t, bin, c.want, c.env, workers)
 		}
+	}
+}
+
+// TestDoctorLooksAtTheDatabase, which it neither makes nor opens.
+func TestDoctorLooksAtTheDatabase(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "todo.db")
+	look := func(path string) diagnosis.Line {
+		var r diagnosis.Report
+		examine(&config.App{DB: path}, &r)
+		return r.Lines[0]
+	}
+	for range 2 {
+		if l := look(path); l.Mark != diagnosis.Note || !strings.HasSuffix(l.Text, "will be made") {
+			t.Errorf("examine of a database that is not there = %+v", l)
+		}
+	}
+	if l := look(dir); l.Mark != diagnosis.Problem || l.Text != dir+" is no file" {
+		t.Errorf("examine of a directory = %+v", l)
+	}
+	if l := look(filepath.Join(dir, "no", "todo.db")); l.Mark != diagnosis.Problem ||
+		l.Cure != "make it: mkdir -p "+filepath.Join(dir, "no") {
+		t.Errorf("examine of a path without its directory = %+v", l)
 	}
 }
 

@@ -28,9 +28,6 @@ func TestMain(m *testing.M) { smoketest.Main(m, &bin, main) }
 // start runs the application over a database of its own.
 func start(t *testing.T, db string, env ...string) *smoketest.Process {
 	t.Helper()
-	if testing.Short() {
-		t.Skip("a smoke: it runs the real binary")
-	}
 	return smoketest.Start(t, bin, append([]string{"M0_DB=" + db}, env...)...)
 }
 
@@ -291,6 +288,7 @@ func TestSmokeKilledWorkerComesBackWithItsHistory(t *testing.T) {
 			listWith(t, s, "between.")
 		}
 	}
+	p.AwaitAnswer(t, "/", 0)
 	back := smoketest.Spread(t, 2, func() *smoketest.Stream { return open(t, p, last) })
 	for _, s := range back {
 		listWith(t, s, "between.")

@@ -36,9 +36,7 @@ func start(t *testing.T, handler string, args ...string) *checker {
 	cmd.Env = append(os.Environ(), "M0_PORT=0")
 	log := new(lockedBuffer)
 	cmd.Stderr = log
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	smoketest.StartInGroup(t, cmd)
 	t.Cleanup(func() { stop(t, cmd, log) })
 	banner := regexp.MustCompile(`listening on (http://\S+)\n`)
 	var url string

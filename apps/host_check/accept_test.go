@@ -7,8 +7,10 @@ package main
 import (
 	"encoding/json"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
+	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -56,7 +58,10 @@ func openOne(t *testing.T, url string) (worker string, err error) {
 	if err != nil {
 		return "", err
 	}
-	resp.Body.Close()
+	defer resp.Body.Close()
+	if _, err := io.ReadAll(resp.Body); err != nil { // unread, it would cost the connection
+		return "", err
+	}
 	t.Cleanup(transport.CloseIdleConnections)
 	return resp.Header.Get("X-Worker"), nil
 }
@@ -132,12 +137,43 @@ func TestBareRaceSkews(t *testing.T) {
 	t.Error("eight bursts without sharing landed within 2:1: the other test proves nothing")
 }
 
+// A worker that was replaced holds nothing, so what comes next is its own.
+func TestRespawnedWorkerGetsItsShare(t *testing.T) {
+	skipShort(t)
+	p := smoketest.Start(t, bin, "M0_WORKERS=2")
+	held := openBurst(t, p, burst)
+	victim, heir := 0, 1
+	if held["0"] > held["1"] {
+		victim, heir = 1, 0
+	}
+	old := p.Workers(t)[victim]
+	smoketest.Kill(t, old, syscall.SIGKILL)
+	untilServes(t, p, victim, old)
+	until(t, "the page to tell what is held", func() bool {
+		s, ok := askFleet(p)
+		return ok && s.Fleet[heir].Connections >= burst/2 &&
+			s.Fleet[victim].Connections <= 1 // it counts who asks
+	})
+	landed := make(map[string]int)
+	for range burst/2 - 2 { // one after the other: nothing depends on who is quicker
+		worker, err := openOne(t, p.URL)
+		if err != nil {
+			t.Fatal(err)
+		}
+		landed[worker]++
+	}
+	if n := landed[strconv.Itoa(heir)]; n > 1 {
+		t.Errorf("%d connections beside a worker %d with %d landed as %v, want them on the new one",
+			burst/2-2, heir, held[strconv.Itoa(heir)], landed)
+	}
+}
+
 func TestStoppedWorkerGetsNoHandOffs(t *testing.T) {
 	skipShort(t)
 	p := smoketest.Start(t, bin, "M0_WORKERS=2")
 	stopped := p.Workers(t)[1]
-	signal(t, stopped, syscall.SIGSTOP)
-	defer signal(t, stopped, syscall.SIGCONT)
+	smoketest.Kill(t, stopped, syscall.SIGSTOP)
+	defer smoketest.Kill(t, stopped, syscall.SIGCONT)
 	until(t, "worker 1 to be stopped", func() bool { return isStopped(t, stopped) })
 	// Its heartbeat stays fresh for a while: what is handed over until then waits
 	// for it. From then on every connection stays with worker 0.

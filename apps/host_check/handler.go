@@ -7,8 +7,8 @@ import (
 	"errors"
 	"net/http"
 	"os"
-	"strconv"
 
+	"m0serve.dev/apps/internal/answer"
 	"m0serve.dev/host"
 	"m0serve.dev/http/middleware"
 	"m0serve.dev/http/sse"
@@ -37,20 +37,12 @@ func newHandler(c *host.Context) (http.Handler, error) {
 			})
 		}
 	})
+	mux.HandleFunc("GET /wait", wait)
 	mux.HandleFunc("GET /stats", func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
 		_ = json.NewEncoder(w).Encode(statsOf(c))
 	})
-	return named(c.Index, mux), nil
-}
-
-// named puts the worker's index on every answer.
-func named(index int, next http.Handler) http.Handler {
-	value := strconv.Itoa(index)
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		w.Header().Set("X-Worker", value)
-		next.ServeHTTP(w, r)
-	})
+	return answer.Named(c.Index, mux), nil
 }
 
 // stats are one worker's view of the service.
@@ -58,12 +50,13 @@ type stats struct {
 	Worker  int                `json:"worker"`
 	Refused uint64             `json:"refused"`
 	LastID  uint64             `json:"last_id"`
+	Dropped uint64             `json:"dropped"` // requests beyond those that may block and wait
 	Fleet   []host.WorkerStats `json:"fleet"`
 }
 
 func statsOf(c *host.Context) stats {
 	return stats{
 		Worker: c.Index, Refused: c.Publisher.Refused(), LastID: c.Publisher.LastID(),
-		Fleet: c.Stats(),
+		Dropped: c.Server().DroppedBlocking, Fleet: c.Stats(),
 	}
 }

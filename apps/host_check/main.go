@@ -7,5 +7,8 @@ package main
 import "m0serve.dev/host"
 
 func main() {
-	host.Main(host.App{Name: "host_check", Handler: newHandler, Producer: newBeats})
+	host.Main(host.App{
+		Name: "host_check", About: "what the smoke of the host runs",
+		Handler: newHandler, Producer: newBeats, Config: configure,
+	})
 }

@@ -222,7 +222,7 @@ func TestDrainThatOutlastsItsBoundIsKilled(t *testing.T) {
 	skipShort(t)
 	p := smoketest.Start(t, bin, "M0_WORKERS=2", "M0_DRAIN_S=1")
 	stopped := p.Workers(t)[1]
-	signal(t, stopped, syscall.SIGSTOP)
+	smoketest.Kill(t, stopped, syscall.SIGSTOP)
 	began := time.Now()
 	p.Signal(t, syscall.SIGTERM)
 	code := exit(t, p)
@@ -255,7 +255,7 @@ func TestSignalToTheGroupIsOneWish(t *testing.T) {
 		p := smoketest.Start(t, bin, "M0_WORKERS="+workers)
 		s := smoketest.Open(t, p.URL+"/events", "")
 		p.Signal(t, syscall.SIGTERM)
-		signal(t, -p.Cmd.Process.Pid, syscall.SIGTERM)
+		smoketest.Kill(t, -p.Cmd.Process.Pid, syscall.SIGTERM)
 		if code := exit(t, p); code != 0 {
 			t.Errorf("exit %d at %s workers, want 0", code, workers)
 		}
@@ -269,7 +269,7 @@ func TestKilledWorkerIsReplacedAtItsIndex(t *testing.T) {
 	skipShort(t)
 	p := smoketest.Start(t, bin, "M0_WORKERS=2")
 	before := p.Workers(t)
-	signal(t, before[1], syscall.SIGKILL)
+	smoketest.Kill(t, before[1], syscall.SIGKILL)
 	until(t, "a new worker 1", func() bool {
 		now := p.Workers(t)
 		return now[1] != 0 && now[1] != before[1] && now[0] == before[0]
@@ -281,12 +281,5 @@ func TestKilledWorkerIsReplacedAtItsIndex(t *testing.T) {
 	}
 	if n := strings.Count(p.Log(), "listening"); n != 1 {
 		t.Errorf("%d banners, want 1", n)
-	}
-}
-
-func signal(t *testing.T, pid int, sig syscall.Signal) {
-	t.Helper()
-	if err := syscall.Kill(pid, sig); err != nil && !errors.Is(err, os.ErrProcessDone) {
-		t.Fatalf("kill %d: %v", pid, err)
 	}
 }

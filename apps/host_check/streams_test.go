@@ -147,7 +147,7 @@ func TestRespawnedProducerIsHeardOnTheSibling(t *testing.T) {
 			last[s] = nextBeat(t, s).id
 		}
 	}
-	signal(t, old, syscall.SIGKILL)
+	smoketest.Kill(t, old, syscall.SIGKILL)
 	killed := time.Now()
 	heard := 0
 	for _, s := range streams {
@@ -186,7 +186,7 @@ func TestRespawnedWorkerCatchesUpAStream(t *testing.T) {
 	for range 20 {
 		nextBeat(t, mine) // sent by the old worker, and lost on the way, say
 	}
-	signal(t, old, syscall.SIGKILL)
+	smoketest.Kill(t, old, syscall.SIGKILL)
 	if !mine.Ended(t) {
 		t.Error("a stream of a killed worker ended cleanly, want it cut")
 	}

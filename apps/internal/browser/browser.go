@@ -31,7 +31,14 @@ type Browser struct {
 }
 
 // Start runs a headless Chromium until the end of the test.
-func Start(t *testing.T) *Browser {
+func Start(t *testing.T) *Browser { return start(t) }
+
+// StartTrusting is Start of a browser that takes any certificate.
+func StartTrusting(t *testing.T) *Browser {
+	return start(t, chromedp.Flag("ignore-certificate-errors", true))
+}
+
+func start(t *testing.T, more ...chromedp.ExecAllocatorOption) *Browser {
 	t.Helper()
 	path := find(t)
 	opts := append(chromedp.DefaultExecAllocatorOptions[:],
@@ -41,6 +48,7 @@ func Start(t *testing.T) *Browser {
 		chromedp.Flag("disable-quic", true),
 		chromedp.Flag("disable-component-update", true),
 	)
+	opts = append(opts, more...)
 	alloc, stop := chromedp.NewExecAllocator(context.Background(), opts...)
 	t.Cleanup(stop)
 	ctx, cancel := chromedp.NewContext(alloc)
@@ -105,6 +113,14 @@ func (b *Browser) open(t *testing.T, url string, window bool) *Tab {
 	return tab
 }
 
+// Go leaves the page for url, as by a link.
+func (tab *Tab) Go(t *testing.T, url string) {
+	t.Helper()
+	if _, err := chromedp.Run(tab.ctx, chromedp.Navigate(url)); err != nil {
+		t.Fatalf("browser: go to %s: %v", url, err)
+	}
+}
+
 // Eval runs a JavaScript expression in the page.
 func Eval[T any](t *testing.T, tab *Tab, expression string) T {
 	t.Helper()
@@ -131,7 +147,9 @@ func (tab *Tab) Until(t *testing.T, expression string) {
 // Type types text into the element, key by key, and "\r" for Enter.
 func (tab *Tab) Type(t *testing.T, selector, text string) {
 	t.Helper()
-	if _, err := chromedp.Run(tab.ctx, chromedp.SendKeys(selector, text)); err != nil {
+	ctx, cancel := context.WithTimeout(tab.ctx, Patience)
+	defer cancel()
+	if _, err := chromedp.Run(ctx, chromedp.SendKeys(selector, text)); err != nil {
 		t.Fatalf("browser: type into %s: %v", selector, err)
 	}
 }
@@ -139,8 +157,22 @@ func (tab *Tab) Type(t *testing.T, selector, text string) {
 // Click clicks the element with the mouse.
 func (tab *Tab) Click(t *testing.T, selector string) {
 	t.Helper()
-	if _, err := chromedp.Run(tab.ctx, chromedp.Click(selector)); err != nil {
+	ctx, cancel := context.WithTimeout(tab.ctx, Patience)
+	defer cancel()
+	if _, err := chromedp.Run(ctx, chromedp.Click(selector)); err != nil {
 		t.Fatalf("browser: click %s: %v", selector, err)
+	}
+}
+
+// NoScript turns the scripts of pages off that are loaded from now on.
+func (tab *Tab) NoScript(t *testing.T) {
+	t.Helper()
+	off := func(ctx context.Context, tg *chromedp.Target) (chromedp.Void, error) {
+		return cdp.Call(ctx, tg, emulation.SetScriptExecutionDisabled,
+			emulation.SetScriptExecutionDisabledParams{Value: true})
+	}
+	if _, err := chromedp.Run[chromedp.Void](tab.ctx, off); err != nil {
+		t.Fatalf("browser: turn scripts off: %v", err)
 	}
 }
 
@@ -152,6 +184,29 @@ func (tab *Tab) Front(t *testing.T) {
 	}
 	if _, err := chromedp.Run[chromedp.Void](tab.ctx, front); err != nil {
 		t.Fatalf("browser: bring to front: %v", err)
+	}
+}
+
+// Crash kills the process that shows the page: no handler of the page runs, and nobody can
+// use the tab any more.
+func (tab *Tab) Crash(t *testing.T) {
+	t.Helper()
+	crash := func(ctx context.Context, tg *chromedp.Target) (chromedp.Void, error) {
+		return cdp.Call(ctx, tg, page.Crash, cdp.Empty{})
+	}
+	ctx, cancel := context.WithTimeout(tab.ctx, time.Second)
+	defer cancel()
+	_, _ = chromedp.Run[chromedp.Void](ctx, crash) // who is dead does not answer
+	if _, err := chromedp.Run(ctx, chromedp.Evaluate[bool]("true")); err == nil {
+		t.Fatal("browser: the page survived its crash")
+	}
+}
+
+// Size gives the page a size, as that of a phone.
+func (tab *Tab) Size(t *testing.T, width, height int64) {
+	t.Helper()
+	if _, err := chromedp.Run(tab.ctx, chromedp.EmulateViewport(width, height)); err != nil {
+		t.Fatalf("browser: size %dx%d: %v", width, height, err)
 	}
 }
 

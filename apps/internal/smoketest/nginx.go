@@ -63,10 +63,7 @@ func Nginx(t *testing.T, upstream int) string {
 		t.Fatal(err)
 	}
 	cmd := exec.Command(path, "-p", dir, "-c", conf, "-e", filepath.Join(dir, "error.log"))
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	StartInGroup(t, cmd)
 	t.Cleanup(func() {
 		_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL)
 		_ = cmd.Wait()

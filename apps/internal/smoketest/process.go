@@ -27,7 +27,7 @@ import (
 // far below the timeout of go test.
 const Patience = 15 * time.Second
 
-var banner = regexp.MustCompile(`listening on (http://[^ ]+)`)
+var banner = regexp.MustCompile(`listening on (https?://[^ ]+)`)
 
 // Main builds the package in the current folder and runs the tests; *bin is
 // the binary's path while they run. It is the body of a TestMain. program is
@@ -63,48 +63,59 @@ type Process struct {
 	Cmd *exec.Cmd
 
 	done chan struct{} // closed once the process has ended
+	read chan struct{} // closed once nobody can print any more
 	mu   sync.Mutex
 	log  bytes.Buffer // everything it printed
 }
 
 // Start runs bin on a free port with env added to a clean environment, and
-// waits for its banner. The test kills its whole process group at the end.
+// waits for its banner. The test kills its whole process group at the end; where
+// tests have to be short it is skipped.
 func Start(t *testing.T, bin string, env ...string) *Process {
 	t.Helper()
 	p := Launch(t, bin, env...)
-	deadline := time.Now().Add(Patience)
-	for time.Now().Before(deadline) {
-		if m := banner.FindStringSubmatch(p.Log()); m != nil {
-			p.URL = strings.TrimSuffix(m[1], "/")
-			return p
-		}
-		select {
-		case <-p.done:
-			t.Fatalf("%s ended before it listened: %v\n%s", bin, p.Cmd.ProcessState, p.Log())
-		case <-time.After(5 * time.Millisecond):
-		}
-	}
-	t.Fatalf("%s printed no banner within %v:\n%s", bin, Patience, p.Log())
-	return nil
+	p.Listening(t, banner)
+	return p
 }
 
 // Launch starts bin like Start, but waits for nothing.
 func Launch(t *testing.T, bin string, env ...string) *Process {
 	t.Helper()
-	p := &Process{Cmd: exec.Command(bin), done: make(chan struct{})}
-	p.Cmd.Env = append([]string{
+	return launchIn(t, t.TempDir(), bin, env)
+}
+
+// StartIn is Start in a directory of the test's choice.
+func StartIn(t *testing.T, dir, bin string, env ...string) *Process {
+	t.Helper()
+	p := launchIn(t, dir, bin, env)
+	p.Listening(t, banner)
+	return p
+}
+
+func launchIn(t *testing.T, dir, bin string, env []string) *Process {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("a smoke: it runs the real binary")
+	}
+	cmd := exec.Command(bin)
+	cmd.Env = append([]string{
 		"PATH=" + os.Getenv("PATH"), "HOME=" + os.Getenv("HOME"), "M0_PORT=0",
 	}, env...)
-	p.Cmd.Dir = t.TempDir()
-	p.Cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	cmd.Dir = dir
+	return Run(t, cmd)
+}
+
+// Run starts cmd as it is, in a process group of its own, and collects what it
+// prints. The group ends with the test, also when that is killed.
+func Run(t *testing.T, cmd *exec.Cmd) *Process {
+	t.Helper()
+	p := &Process{Cmd: cmd, done: make(chan struct{}), read: make(chan struct{})}
 	r, w, err := os.Pipe()
 	if err != nil {
 		t.Fatal(err)
 	}
 	p.Cmd.Stdout, p.Cmd.Stderr = w, w
-	if err := p.Cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	StartInGroup(t, cmd)
 	w.Close()
 	go p.collect(r)
 	go func() {
@@ -112,17 +123,40 @@ func Launch(t *testing.T, bin string, env ...string) *Process {
 		close(p.done)
 	}()
 	t.Cleanup(func() {
+		if state := p.Ended(); state != "" && t.Failed() {
+			t.Logf("%s had ended by itself: %s", filepath.Base(cmd.Path), state)
+		}
 		_ = syscall.Kill(-p.Cmd.Process.Pid, syscall.SIGKILL)
 		<-p.done
 		r.Close()
 		if t.Failed() {
-			t.Logf("log of %s:\n%s", filepath.Base(bin), p.Log())
+			t.Logf("log of %s:\n%s", filepath.Base(cmd.Path), p.Log())
 		}
 	})
 	return p
 }
 
+// Listening waits until what the process printed matches address, and gives its
+// first group: the URL of the listener, which becomes URL.
+func (p *Process) Listening(t *testing.T, address *regexp.Regexp) {
+	t.Helper()
+	deadline := time.Now().Add(Patience)
+	for time.Now().Before(deadline) {
+		if m := address.FindStringSubmatch(p.Log()); m != nil {
+			p.URL = strings.TrimSuffix(m[1], "/")
+			return
+		}
+		select {
+		case <-p.done:
+			t.Fatalf("%s ended before it listened: %v\n%s", p.Cmd.Path, p.Cmd.ProcessState, p.Log())
+		case <-time.After(5 * time.Millisecond):
+		}
+	}
+	t.Fatalf("%s printed no banner within %v:\n%s", p.Cmd.Path, Patience, p.Log())
+}
+
 func (p *Process) collect(r *os.File) {
+	defer close(p.read)
 	lines := bufio.NewReader(r)
 	for {
 		line, err := lines.ReadBytes('\n')
@@ -140,6 +174,16 @@ func (p *Process) Log() string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.log.String()
+}
+
+// Ended tells how the started process ended, "" while it runs.
+func (p *Process) Ended() string {
+	select {
+	case <-p.done:
+		return p.Cmd.ProcessState.String()
+	default:
+		return ""
+	}
 }
 
 // Signal sends sig to the started process alone, not to its workers.
@@ -160,12 +204,20 @@ func (p *Process) Kill(t *testing.T) {
 	p.Wait(t)
 }
 
+// lastWords is how long Wait gives what was printed to be read, should a process that
+// outlives the service hold the other end.
+const lastWords = 200 * time.Millisecond
+
 // Wait waits for the end of the started process and gives its exit status, -1
-// when a signal ended it.
+// when a signal ended it. Log has then all that it printed.
 func (p *Process) Wait(t *testing.T) int {
 	t.Helper()
 	select {
 	case <-p.done:
+		select {
+		case <-p.read:
+		case <-time.After(lastWords):
+		}
 		return p.Cmd.ProcessState.ExitCode()
 	case <-time.After(Patience):
 		t.Fatalf("process %d still runs after %v:\n%s", p.Cmd.Process.Pid, Patience, p.Log())

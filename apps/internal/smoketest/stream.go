@@ -36,6 +36,12 @@ type Stream struct {
 // not "", is sent as Last-Event-ID. The test closes the stream at the end.
 func Open(t *testing.T, url, lastID string) *Stream {
 	t.Helper()
+	return OpenBy(t, &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}, url, lastID)
+}
+
+// OpenBy is Open by a client of the test's choice, which may have a connection.
+func OpenBy(t *testing.T, client *http.Client, url, lastID string) *Stream {
+	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
 	t.Cleanup(cancel)
 	req, err := http.NewRequestWithContext(ctx, "GET", url, nil)
@@ -46,7 +52,7 @@ func Open(t *testing.T, url, lastID string) *Stream {
 	if lastID != "" {
 		req.Header.Set("Last-Event-ID", lastID)
 	}
-	resp, err := (&http.Client{Transport: &http.Transport{DisableKeepAlives: true}}).Do(req)
+	resp, err := client.Do(req)
 	if err != nil {
 		t.Fatalf("open %s: %v", url, err)
 	}
@@ -102,16 +108,22 @@ func (s *Stream) Close() { s.cancel() }
 // Next waits for the next event; the test fails when none comes in time.
 func (s *Stream) Next(t *testing.T) Event {
 	t.Helper()
+	e, ok := s.Read(t)
+	if !ok {
+		t.Fatalf("the stream ended (%v) where an event was due", s.err)
+	}
+	return e
+}
+
+// Read is Next for a stream that may end; it reports whether there is an event.
+func (s *Stream) Read(t *testing.T) (e Event, ok bool) {
+	t.Helper()
 	select {
-	case e, ok := <-s.events:
-		if !ok {
-			t.Fatalf("the stream ended (%v) where an event was due", s.err)
-		}
-		return e
+	case e, ok = <-s.events:
 	case <-time.After(Patience):
 		t.Fatalf("no event within %v", Patience)
 	}
-	return Event{}
+	return e, ok
 }
 
 // Until reads events until one satisfies ok, and returns it.

@@ -48,6 +48,22 @@ func (p *Process) Workers(t *testing.T) map[int]int {
 	return pids
 }
 
+// AwaitAnswer waits until the worker at index answers on path. A worker that was
+// replaced has a process long before it serves, and until then its siblings get
+// everything.
+func (p *Process) AwaitAnswer(t *testing.T, path string, index int) {
+	t.Helper()
+	client := Client()
+	Until(t, fmt.Sprintf("an answer of worker %d", index), func() bool {
+		resp, err := client.Get(p.URL + path)
+		if err != nil {
+			return false
+		}
+		resp.Body.Close()
+		return resp.Header.Get("X-Worker") == strconv.Itoa(index)
+	})
+}
+
 // parseStat reads pid, parent and state of a /proc/PID/stat line; the command
 // between its parentheses may hold anything.
 func parseStat(stat string) (pid, parent int, state string) {
@@ -64,8 +80,9 @@ func parseStat(stat string) (pid, parent int, state string) {
 	return pid, parent, fields[0]
 }
 
-// Spread opens streams with open until workers 0 to n-1 each hold at least two,
-// and returns them. A run that cannot spread them proves nothing and fails.
+// Spread opens streams with open until workers 0 to n-1, which all serve, each
+// hold at least two, and returns them. A run that cannot spread them proves
+// nothing and fails.
 func Spread(t *testing.T, n int, open func() *Stream) []*Stream {
 	t.Helper()
 	var streams []*Stream

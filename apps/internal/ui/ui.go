@@ -5,30 +5,21 @@
 package ui
 
 import (
-	"crypto/sha256"
 	_ "embed"
-	"fmt"
 	"net/http"
+
+	"m0serve.dev/apps/internal/answer"
 )
 
 // Path is where Stylesheet has to be served.
 const Path = "/ui.css"
 
+// Policy lets a page load its own files and talk to its own server, and nothing else.
+const Policy = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; " +
+	"img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+
 //go:embed ui.css
 var css []byte
 
-// Stylesheet serves the stylesheet; a browser asks again only when it changed.
-func Stylesheet() http.Handler {
-	etag := fmt.Sprintf(`"%.8x"`, sha256.Sum256(css))
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		h := w.Header()
-		h.Set("Etag", etag)
-		h.Set("Cache-Control", "no-cache")
-		if r.Header.Get("If-None-Match") == etag {
-			w.WriteHeader(http.StatusNotModified)
-			return
-		}
-		h.Set("Content-Type", "text/css; charset=utf-8")
-		_, _ = w.Write(css)
-	})
-}
+// Stylesheet serves the stylesheet.
+func Stylesheet() http.Handler { return answer.File("text/css; charset=utf-8", css) }

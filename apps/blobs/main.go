@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: MIT
+
+// Command blobs is a board of drifting blobs that everybody who looks at it
+// shares: people drop blobs, a producer moves them, and nobody moves them while
+// nobody watches.
+package main
+
+import "m0serve.dev/host"
+
+func main() {
+	host.Main(host.App{
+		Name: "blobs", Handler: newHandler, Producer: newProducer, PageSlots: boardWords,
+	})
+}

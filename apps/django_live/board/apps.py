@@ -1,0 +1,6 @@
+# SPDX-License-Identifier: MIT
+from django.apps import AppConfig
+
+
+class BoardConfig(AppConfig):
+    name = "board"

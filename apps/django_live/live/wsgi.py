@@ -1,0 +1,8 @@
+# SPDX-License-Identifier: MIT
+import os
+
+from django.core.wsgi import get_wsgi_application
+
+os.environ.setdefault("DJANGO_SETTINGS_MODULE", "live.settings")
+
+application = get_wsgi_application()

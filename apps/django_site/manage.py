@@ -1,0 +1,11 @@
+# SPDX-License-Identifier: MIT
+"""The usual command of a Django project: migrate, shell and the like."""
+
+import os
+import sys
+
+if __name__ == "__main__":
+    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "mysite.settings")
+    from django.core.management import execute_from_command_line
+
+    execute_from_command_line(sys.argv)

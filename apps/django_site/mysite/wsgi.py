@@ -1,0 +1,10 @@
+# SPDX-License-Identifier: MIT
+"""What a WSGI server serves."""
+
+import os
+
+from django.core.wsgi import get_wsgi_application
+
+os.environ.setdefault("DJANGO_SETTINGS_MODULE", "mysite.settings")
+
+application = get_wsgi_application()

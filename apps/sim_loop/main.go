@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: MIT
+
+// Command sim_loop is a simulation that makes four steps in a second, in a
+// producer or on the server's loop, and draws them in every open tab.
+package main
+
+import "m0serve.dev/host"
+
+func main() {
+	host.Main(host.App{
+		Name: "sim_loop", Handler: newHandler, Producer: newProducer, Config: tickOnLoop,
+		PageSlots: func(int) int { return simWords },
+	})
+}

@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: MIT
+
+// Command ws_chat is a chat over WebSocket: rooms, who is here, who is typing, and
+// a history, on any number of workers over one SQLite file.
+package main
+
+import "m0serve.dev/host"
+
+func main() {
+	host.Main(host.App{
+		Name: "ws_chat", Handler: newHandler,
+		PageSlots: func(int) int { return countWords },
+	})
+}

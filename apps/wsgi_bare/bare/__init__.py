@@ -1,0 +1,2 @@
+# SPDX-License-Identifier: MIT
+"""The routes of the application, by subject."""
