@@ -46,7 +46,11 @@ func TestWrongCalls(t *testing.T) {
 		{[]string{"setup", "-x"}, "takes only --offline"},
 		{[]string{"smoke"}, "wants one of a_app"},
 		{[]string{"smoke", "b_app"}, `no application "b_app"; there are a_app`},
+		{[]string{"bench", "goodbye"}, `does not know "goodbye"; there are hello`},
+		{[]string{"bench", "wsgi", "--fast"}, "-fast"},
 		{[]string{"build-apps", "x"}, "takes no argument"},
+		{[]string{"wheel", "x"}, "takes only --out DIR"},
+		{[]string{"wheel", "--out"}, "takes only --out DIR"},
 		{[]string{"isolate", "x"}, "takes no argument"},
 		{[]string{"tidy", "x"}, "takes no argument"},
 		{[]string{"sabotage", "nothing"}, `nothing is called "nothing"`},
@@ -56,7 +60,7 @@ func TestWrongCalls(t *testing.T) {
 	top := t.TempDir()
 	write(t, filepath.Join(top, "go.work"), "go 1.26\n")
 	write(t, filepath.Join(top, "tools/go.mod"), "module m0serve.dev/tools\n")
-	write(t, filepath.Join(top, "apps/a_app/main.go"), "package main\n")
+	write(t, filepath.Join(top, "apps/a_app/smoke_test.go"), "package main\n")
 	for _, tt := range tests {
 		t.Run(strings.Join(tt.args, " "), func(t *testing.T) {
 			status, out := callHere(t, top, tt.args...)

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"runtime"
 	"strings"
 
@@ -17,7 +18,7 @@ import (
 
 // need is a program that a part of full runs.
 type need struct {
-	names   []string // any of them will do
+	names   []string // any of them will do; a path is that of what is no program
 	pkg     string   // Debian package
 	use     string
 	without string // what is left out when it is missing; "" when full cannot do without
@@ -29,11 +30,15 @@ var needs = []need{
 	{[]string{"chromium", "chromium-browser", "google-chrome", "chrome"}, "chromium",
 		"browser tests of the applications", "they are skipped"},
 	{[]string{"nginx"}, "nginx-light", "streams behind a proxy", "those tests are skipped"},
+	{[]string{"pg_createcluster", "initdb"}, "postgresql",
+		"streams that a database feeds", "those tests are skipped"},
+	{[]string{"/usr/share/nodejs/eventsource"}, "nodejs node-eventsource",
+		"an EventSource of npm as a client", "its test is skipped"},
 	{[]string{"wrk"}, "wrk", "load for bench", "bench refuses to start"},
 	{[]string{"taskset"}, "util-linux", "bench keeps server and load on a core each",
 		"figures are less exact"},
-	{[]string{"python3"}, "python3 python3-pip", "fetches the Datastar client",
-		"browser tests that need it are skipped"},
+	{[]string{"python3"}, "python3 python3-pip python3-venv",
+		"runs Python applications, fetches the Datastar client", "tests of both are skipped"},
 }
 
 func setup(e *env, args []string) error {
@@ -61,9 +66,9 @@ func offlineFlag(args []string) (bool, error) {
 	return false, usageError("takes only --offline: install and fetch nothing")
 }
 
-// setupStep says what is there, installs the rest when it may, and fetches the
-// Datastar client. It fails only for want of what full cannot do without, or when
-// a person must install first what would otherwise silently be skipped.
+// setupStep says what is there, installs the rest when it may, fetches the Datastar
+// client and makes the virtual environment. It fails only for want of what full
+// cannot do without, or of what would otherwise silently be skipped.
 func (e *env) setupStep(s *console.Step, offline bool) error {
 	missing := report(s)
 	if len(missing) > 0 && !offline {
@@ -78,7 +83,7 @@ func (e *env) setupStep(s *console.Step, offline bool) error {
 		}
 	}
 	e.fetchClient(s, offline)
-	return nil
+	return e.makeVenv(s, offline)
 }
 
 // report prints a line for every need and returns those that are missing.
@@ -86,7 +91,7 @@ func report(s *console.Step) []need {
 	var missing []need
 	for _, n := range needs {
 		if path := find(n.names); path != "" {
-			s.Printf("have     %-9s %s", n.names[0], path)
+			s.Printf("have     %-9s %s", filepath.Base(n.names[0]), path)
 			continue
 		}
 		missing = append(missing, n)
@@ -94,14 +99,19 @@ func report(s *console.Step) []need {
 		if without == "" {
 			without = "full cannot run"
 		}
-		s.Printf("missing  %-9s %s; without it %s", n.names[0], n.use, without)
+		s.Printf("missing  %-9s %s; without it %s", filepath.Base(n.names[0]), n.use, without)
 	}
 	return missing
 }
 
 func find(names []string) string {
 	for _, name := range names {
-		if path, err := exec.LookPath(name); err == nil {
+		path, err := exec.LookPath(name)
+		if filepath.IsAbs(name) {
+			path = name
+			_, err = os.Stat(name)
+		}
+		if err == nil {
 			return path
 		}
 	}

@@ -14,7 +14,7 @@ import (
 
 // smoke runs the tests of one application as its author does, with their output.
 func smoke(e *env, args []string) error {
-	names, err := appNames(e.top)
+	names, err := appsWith(e.top, "smoke_test.go")
 	if err != nil {
 		return err
 	}
@@ -43,14 +43,15 @@ func smoke(e *env, args []string) error {
 	return nil
 }
 
-// appNames returns the applications: the folders of apps that hold a command.
-func appNames(top string) ([]string, error) {
-	mains, err := filepath.Glob(filepath.Join(top, "apps", "*", "main.go"))
+// appsWith returns the applications whose folder holds the file: main.go is a
+// command in Go, smoke_test.go any application.
+func appsWith(top, file string) ([]string, error) {
+	found, err := filepath.Glob(filepath.Join(top, "apps", "*", file))
 	if err != nil {
 		return nil, err
 	}
 	var names []string
-	for _, m := range mains {
+	for _, m := range found {
 		names = append(names, filepath.Base(filepath.Dir(m)))
 	}
 	return names, nil
@@ -69,7 +70,7 @@ func buildApps(e *env, args []string) error {
 }
 
 func (e *env) buildAppsStep(s *console.Step) error {
-	names, err := appNames(e.top)
+	names, err := appsWith(e.top, "main.go")
 	if err != nil {
 		return err
 	}

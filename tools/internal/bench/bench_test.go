@@ -4,6 +4,8 @@ package bench
 
 import (
 	"os"
+	"os/exec"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -23,6 +25,9 @@ func TestFigure(t *testing.T) {
 		{"over the limit", Figure{Ours: 6, Other: 10, Ratio: 1, Limit: 5}, "and <= 5.00 MISSED"},
 		{"below the limit", Figure{Ours: 4, Other: 10, Ratio: 1, Limit: 5}, "and <= 5.00 met"},
 		{"limit alone", Figure{Ours: 6, Other: 1, Limit: 5}, "<= 5.00 MISSED"},
+		{"as much over as allowed", Figure{Ours: 12, Other: 2, Over: 10}, "<= rival + 10.0 met"},
+		{"too much over", Figure{Ours: 13, Other: 2, Over: 10}, "<= rival + 10.0 MISSED"},
+		{"why not", Figure{Ours: 1, Why: "no compiler"}, "NOT MEASURED (no compiler)"},
 		{"no target", Figure{Ours: 6, Other: 1}, "none met"},
 		{"ours not measured", Figure{Other: 1}, "NOT MEASURED"},
 		{"rival not measured", Figure{Ours: 1, MoreIsBetter: true}, "NOT MEASURED"},
@@ -55,26 +60,68 @@ const wrkOutput = `Running 3s test @ http://127.0.0.1:8080/
   1 threads and 64 connections
   Thread Stats   Avg      Stdev     Max   +/- Stdev
     Latency   500.00us    1.00ms  20.00ms   90.00%
+  Latency Distribution
+     50%  244.00us
+     75%  300.00us
+     90%    1.00ms
+     99%    1.21s 
   421234 requests in 3.00s, 60.00MB read
 Requests/sec: 140411.33
 Transfer/sec:     20.00MB
 `
 
 func TestParseWrk(t *testing.T) {
-	rate, n, err := parseWrk(wrkOutput)
-	if rate != 140411.33 || n != 421234 || err != nil {
-		t.Errorf("parseWrk = %v, %v, %v, want 140411.33, 421234", rate, n, err)
+	got, n, err := parseWrk(wrkOutput)
+	want := Load{Rate: 140411.33, P50: 0.244, P99: 1210}
+	if got != want || n != 421234 || err != nil {
+		t.Errorf("parseWrk = %+v, %v, %v, want %+v, 421234", got, n, err, want)
+	}
+	const trouble = "connect 0, read 7, write 0, timeout 0"
+	got, _, err = parseWrk(strings.Replace(wrkOutput, "Requests/sec",
+		"  Socket errors: "+trouble+"\nRequests/sec", 1))
+	if got.Trouble != trouble || err != nil {
+		t.Errorf("parseWrk with errors of sockets = %+v, %v, want them in Trouble", got, err)
 	}
 	for _, bad := range []string{
 		"",
 		"unable to connect to 127.0.0.1:8080 Connection refused\n",
-		strings.Replace(wrkOutput, "Requests/sec", "  Socket errors: connect 0, read 7\nRequests/sec", 1),
 		strings.Replace(wrkOutput, "Requests/sec", "  Non-2xx or 3xx responses: 4\nRequests/sec", 1),
 		strings.Replace(wrkOutput, "421234", "0", 1),
 	} {
-		if rate, n, err := parseWrk(bad); err == nil {
-			t.Errorf("parseWrk(%q) = %v, %v, want an error", bad, rate, n)
+		if got, n, err := parseWrk(bad); err == nil {
+			t.Errorf("parseWrk(%q) = %+v, %v, want an error", bad, got, n)
 		}
+	}
+}
+
+// TestIsFull tells a run that the load held up from one that the server did.
+func TestIsFull(t *testing.T) {
+	for _, tt := range []struct {
+		generator, server int // hundredths of the wall's time
+		want              bool
+	}{{99, 60, true}, {99, 99, false}, {50, 99, false}, {50, 50, false}, {198, 60, true}} {
+		percent := func(n int) time.Duration { return time.Duration(n) * 20 * time.Millisecond }
+		got := isFull(percent(100), percent(tt.generator), percent(tt.server))
+		if got != tt.want {
+			t.Errorf("isFull(load %d %%, server %d %%) = %v, want %v",
+				tt.generator, tt.server, got, tt.want)
+		}
+	}
+}
+
+func TestWrkArgs(t *testing.T) {
+	w := Wrk{Conns: 32, Path: "/a", Headers: []string{"A: b"}, Script: "s.lua",
+		Length: 2 * time.Second, Free: true}
+	want := "wrk --latency --timeout 30s -t1 -c32 -d2s -H A: b -s s.lua http://1.2.3.4:5/a"
+	if got := strings.Join(w.args("1.2.3.4:5"), " "); got != want {
+		t.Errorf("args = %q, want %q", got, want)
+	}
+}
+
+func TestParseMemory(t *testing.T) {
+	got := parseMemory("55 a [rollup]\nRss:   2048 kB\nPss:  1536 kB\nPss_Dirty: 9 kB\n")
+	if want := (Memory{Pss: 1.5, RSS: 2}); got != want {
+		t.Errorf("parseMemory = %+v, want %+v", got, want)
 	}
 }
 
@@ -121,11 +168,11 @@ func TestMachine(t *testing.T) {
 	}
 }
 
-// TestServer plays the server itself: the line it waits for, and a server that
-// ends without it.
+// TestServer plays the server itself: the line it waits for, a server that ends
+// without it, and one that leaves a child behind.
 func TestServer(t *testing.T) {
-	if os.Getenv("M0_BENCH_PLAY") != "" {
-		play(os.Getenv("M0_BENCH_PLAY"))
+	if role := os.Getenv("M0_BENCH_PLAY"); role != "" {
+		play(role)
 	}
 	self, err := os.Executable()
 	if err != nil {
@@ -141,16 +188,30 @@ func TestServer(t *testing.T) {
 	}
 	s.Stop()
 	t.Setenv("M0_BENCH_PLAY", "end")
-	if s, err := Start(t.Context(), self, "-test.run=^TestServer$"); err == nil {
+	s, err = Start(t.Context(), self, "-test.run=^TestServer$")
+	if err == nil {
 		s.Stop()
-		t.Error("Start of a program that ends = nil, want an error")
+	}
+	if err == nil || !strings.Contains(err.Error(), "no such module") {
+		t.Errorf("Start of a program that ends = %v, want its last line in it", err)
 	}
 }
 
 func play(role string) {
-	if role == "listen" {
-		os.Stdout.WriteString("hello\nlistening on http://127.0.0.1:7 (workers 1)\n")
-		select {}
+	switch role {
+	case "listen":
+		os.Stderr.WriteString("hello\nlistening on http://127.0.0.1:7 (workers 1)\n")
+		time.Sleep(time.Minute) // it is ended long before
+	case "parent":
+		child := exec.Command(os.Args[0], os.Args[1:]...)
+		child.Env = append(os.Environ(), "M0_BENCH_PLAY=listen")
+		child.Stdout = os.Stdout
+		if err := child.Start(); err != nil {
+			panic(err)
+		}
+		_, _ = os.Stdout.WriteString("listening on http://child:" + strconv.Itoa(child.Process.Pid) + "\n")
+		time.Sleep(time.Minute) // it is ended long before
 	}
-	os.Exit(0)
+	os.Stderr.WriteString("no such module\n")
+	os.Exit(1)
 }

@@ -27,6 +27,12 @@ type Figure struct {
 
 	// Limit is the most that ours may be, whatever the rival does. Zero: none.
 	Limit float64 `json:"limit,omitempty"`
+
+	// Over is the most that ours may be above the rival's. Zero: no bound.
+	Over float64 `json:"over,omitempty"`
+
+	// Why says why a side was not measured, or what limited it.
+	Why string `json:"why,omitempty"`
 }
 
 // Got returns ours divided by the rival's.
@@ -43,7 +49,7 @@ func (f Figure) Met() bool {
 	if f.Ours <= 0 || f.Other <= 0 {
 		return false
 	}
-	if f.Limit > 0 && f.Ours > f.Limit {
+	if f.Limit > 0 && f.Ours > f.Limit || f.Over > 0 && f.Ours > f.Other+f.Over {
 		return false
 	}
 	switch {
@@ -63,6 +69,12 @@ func Head() string {
 
 // String is the line of a figure.
 func (f Figure) String() string {
+	return fmt.Sprintf("%-34s %12s %12s %-22s %6.2fx  %-22s %s", f.Name+", "+f.Unit,
+		Number(f.Ours), Number(f.Other), f.Rival, f.Got(), f.Target(), f.Verdict())
+}
+
+// Verdict says whether the figure is met, and why not.
+func (f Figure) Verdict() string {
 	verdict := "met"
 	switch {
 	case f.Ours <= 0 || f.Other <= 0:
@@ -70,27 +82,33 @@ func (f Figure) String() string {
 	case !f.Met():
 		verdict = "MISSED"
 	}
-	return fmt.Sprintf("%-34s %12s %12s %-22s %6.2fx  %-22s %s", f.Name+", "+f.Unit,
-		number(f.Ours), number(f.Other), f.Rival, f.Got(), f.target(), verdict)
+	if f.Why != "" {
+		verdict += " (" + f.Why + ")"
+	}
+	return verdict
 }
 
-func (f Figure) target() string {
+// Target is what was promised.
+func (f Figure) Target() string {
 	sign := "<="
 	if f.MoreIsBetter {
 		sign = ">="
 	}
 	switch {
+	case f.Over > 0:
+		return fmt.Sprintf("<= rival + %s", Number(f.Over))
 	case f.Ratio == 0 && f.Limit == 0:
 		return "none"
 	case f.Ratio == 0:
-		return fmt.Sprintf("<= %s", number(f.Limit))
+		return fmt.Sprintf("<= %s", Number(f.Limit))
 	case f.Limit == 0:
 		return fmt.Sprintf("%s %.2fx", sign, f.Ratio)
 	}
-	return fmt.Sprintf("%s %.2fx and <= %s", sign, f.Ratio, number(f.Limit))
+	return fmt.Sprintf("%s %.2fx and <= %s", sign, f.Ratio, Number(f.Limit))
 }
 
-func number(x float64) string {
+// Number prints a measurement with as many digits as it is good for.
+func Number(x float64) string {
 	switch {
 	case x >= 1000:
 		return fmt.Sprintf("%.0f", x)

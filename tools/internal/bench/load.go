@@ -6,68 +6,66 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"regexp"
 	"strconv"
-	"strings"
 	"time"
 
 	"m0serve.dev/tools/internal/proc"
 )
 
+// fullCore is the share of a core above which who runs on it counts as having no
+// more to give; the start of a generator takes some of its time.
+const fullCore = 0.95
+
 // Load is what one run of load against a server gave.
 type Load struct {
-	Rate float64       // requests a second
-	CPU  time.Duration // of the server, for each request
-	Busy string        // how busy each core was
+	Rate     float64       // requests a second
+	CPU      time.Duration // of the server, for each request
+	P50, P99 float64       // milliseconds
+	Trouble  string        // what wrk counted as errors
+	Busy     string        // how busy each core was
+	Full     bool          // the load had no more to give, and the server had
 }
 
-// Saturate asks a server for its best with wrk, which must be installed.
+// Saturate asks a server for its best with wrk, which must be installed. A run
+// with errors is none.
 func Saturate(ctx context.Context, s *Server, conns int, length time.Duration) (Load, error) {
+	load, err := Wrk{Conns: conns, Length: length}.Run(ctx, s)
+	if err == nil && load.Trouble != "" {
+		return Load{}, fmt.Errorf("bench: wrk: %s", load.Trouble)
+	}
+	return load, err
+}
+
+// Measure runs load, which returns how many requests it made and fills in the rest
+// of its Load, and adds what that took of the server and the cores.
+func Measure(s *Server, load func() (Load, int64, error)) (Load, error) {
 	before, err := s.CPU()
 	if err != nil {
 		return Load{}, err
 	}
 	cores := readCores(readText("/proc/stat"))
-	out, err := proc.Run(ctx, proc.Cmd{Args: pin(1, "wrk", "-t1", "-c"+strconv.Itoa(conns),
-		"-d"+seconds(length)+"s", "http://"+s.Addr+"/")})
+	start, asked := time.Now(), endedCPU()
+	l, requests, err := load()
 	if err != nil {
-		return Load{}, fmt.Errorf("bench: %w", err)
+		return Load{}, err
 	}
-	busy := busySince(cores, readCores(readText("/proc/stat")))
+	wall, asking := time.Since(start), endedCPU()-asked
+	now := readCores(readText("/proc/stat"))
 	after, err := s.CPU()
 	if err != nil {
 		return Load{}, err
 	}
-	rate, requests, err := parseWrk(out)
-	if err != nil {
-		return Load{}, err
-	}
-	return Load{Rate: rate, CPU: (after - before) / time.Duration(requests), Busy: busy}, nil
+	l.CPU = (after - before) / time.Duration(max(requests, 1))
+	l.Busy = busySince(cores, now)
+	l.Full = isFull(wall, asking, after-before)
+	return l, nil
 }
 
-var (
-	wrkRate     = regexp.MustCompile(`(?m)^Requests/sec:\s+([\d.]+)$`)
-	wrkRequests = regexp.MustCompile(`(?m)^\s+(\d+) requests in `)
-	wrkTrouble  = regexp.MustCompile(`(?m)^\s+(Socket errors: .*|Non-2xx or 3xx responses: .*)$`)
-)
-
-// parseWrk reads the rate and the number of requests; a run with errors is none.
-func parseWrk(out string) (rate float64, requests int64, err error) {
-	if bad := wrkTrouble.FindStringSubmatch(out); bad != nil {
-		return 0, 0, fmt.Errorf("bench: wrk: %s", bad[1])
-	}
-	r, n := wrkRate.FindStringSubmatch(out), wrkRequests.FindStringSubmatch(out)
-	if r == nil || n == nil {
-		return 0, 0, fmt.Errorf("bench: wrk printed no rate:\n%s", out)
-	}
-	rate, err = strconv.ParseFloat(r[1], 64)
-	if err == nil {
-		requests, err = strconv.ParseInt(n[1], 10, 64)
-	}
-	if err != nil || requests == 0 {
-		return 0, 0, fmt.Errorf("bench: wrk printed %q, %q", r[1], n[1])
-	}
-	return rate, requests, nil
+// isFull reports whether a generator that took that much of a core was what held a
+// run up, and not the server.
+func isFull(wall, generator, server time.Duration) bool {
+	full := time.Duration(fullCore * float64(wall))
+	return generator > full && server < full
 }
 
 // Open is what one run at a fixed rate gave, in milliseconds from the moment a
@@ -83,15 +81,10 @@ type Open struct {
 
 // OpenLoop runs the generator program against a server.
 func OpenLoop(ctx context.Context, s *Server, program string, length time.Duration) (Open, error) {
-	out, err := proc.Run(ctx, proc.Cmd{
-		Args: pin(1, program, "-addr", s.Addr, "-seconds", seconds(length)),
-	})
-	if err != nil {
-		return Open{}, fmt.Errorf("bench: %w", err)
-	}
 	var o Open
-	if err := json.Unmarshal([]byte(out), &o); err != nil {
-		return Open{}, fmt.Errorf("bench: %s printed %q: %w", program, out, err)
+	err := generate(ctx, &o, program, "-addr", s.Addr, "-seconds", seconds(length))
+	if err != nil {
+		return Open{}, err
 	}
 	if o.Failed > 0 || o.Sent == 0 {
 		return Open{}, fmt.Errorf("bench: %d of %d requests failed", o.Failed, o.Sent)
@@ -99,19 +92,64 @@ func OpenLoop(ctx context.Context, s *Server, program string, length time.Durati
 	return o, nil
 }
 
-// goBench matches a line of "go test -bench": the name without the number of
-// cores, and the time.
-var goBench = regexp.MustCompile(`(?m)^(Benchmark[^\s]*?)(?:-\d+)?\s+\d+\s+([\d.]+) ns/op`)
-
-// ParseGoBench returns the best time in nanoseconds of every benchmark.
-func ParseGoBench(out string) map[string]float64 {
-	best := map[string]float64{}
-	for _, m := range goBench.FindAllStringSubmatch(out, -1) {
-		ns, err := strconv.ParseFloat(m[2], 64)
-		name := strings.TrimPrefix(m[1], "Benchmark")
-		if was, ok := best[name]; err == nil && (!ok || ns < was) {
-			best[name] = ns
+// Echo sends WebSocket messages and waits for them to come back, with our own
+// generator; a rate is of messages.
+func Echo(ctx context.Context, s *Server, program string, conns int,
+	length time.Duration) (Load, error) {
+	return Measure(s, func() (Load, int64, error) {
+		var r struct {
+			Messages int64   `json:"messages"`
+			Rate     float64 `json:"rate"`
+			P50      float64 `json:"p50_ms"`
+			P99      float64 `json:"p99_ms"`
 		}
+		err := generate(ctx, &r, program, "-addr", s.Addr, "-conns", strconv.Itoa(conns),
+			"-seconds", seconds(length))
+		if err == nil && r.Messages == 0 {
+			err = fmt.Errorf("bench: no message came back")
+		}
+		return Load{Rate: r.Rate, P50: r.P50, P99: r.P99}, r.Messages, err
+	})
+}
+
+// Idle opens WebSockets with the same generator and returns what each takes of the
+// server's memory, in bytes.
+func Idle(ctx context.Context, s *Server, program string, sockets int) (float64, error) {
+	var r struct {
+		Bytes float64 `json:"bytes"`
 	}
-	return best
+	err := generate(ctx, &r, program, "-addr", s.Addr, "-idle", strconv.Itoa(sockets))
+	return r.Bytes, err
+}
+
+// Asked is what one client gave.
+type Asked struct {
+	Answers int64   `json:"answers"`
+	Rate    float64 `json:"rate"`
+	CPU     float64 `json:"cpu_us"` // of the client, for each request
+}
+
+// Ask lets one of the clients of the asker program ask a server for answers of
+// so many bytes.
+func Ask(ctx context.Context, s *Server, program, side string, conns, bytes int,
+	length time.Duration) (Asked, error) {
+	var a Asked
+	err := generate(ctx, &a, program, "-side", side, "-addr", s.Addr, "-conns",
+		strconv.Itoa(conns), "-bytes", strconv.Itoa(bytes), "-seconds", seconds(length))
+	if err == nil && a.Answers == 0 {
+		err = fmt.Errorf("bench: no answer came")
+	}
+	return a, err
+}
+
+// generate runs a generator and reads the JSON it prints.
+func generate(ctx context.Context, into any, program string, args ...string) error {
+	out, err := proc.Run(ctx, proc.Cmd{Args: Pin(1, append([]string{program}, args...)...)})
+	if err != nil {
+		return fmt.Errorf("bench: %w", err)
+	}
+	if err := json.Unmarshal([]byte(out), into); err != nil {
+		return fmt.Errorf("bench: %s printed %q: %w", program, out, err)
+	}
+	return nil
 }

@@ -58,8 +58,8 @@ func canPin() bool {
 	return err == nil && runtime.NumCPU() >= 2
 }
 
-// pin puts a command on a core where that is possible.
-func pin(core int, args ...string) []string {
+// Pin puts a command on a core where that is possible.
+func Pin(core int, args ...string) []string {
 	if !canPin() {
 		return args
 	}
@@ -102,14 +102,24 @@ func readCores(stat string) coreTimes {
 	return cores
 }
 
+// shares returns how busy each core was between two readings, from 0 to 1.
+func shares(before, after coreTimes) []float64 {
+	var out []float64
+	for i := range min(len(before), len(after)) {
+		all := after[i].all - before[i].all
+		if all == 0 {
+			out = append(out, 0)
+			continue
+		}
+		out = append(out, (after[i].busy-before[i].busy)/all)
+	}
+	return out
+}
+
 // busySince says how busy each core was between two readings.
 func busySince(before, after coreTimes) string {
 	var parts []string
-	for i := range after {
-		if i >= len(before) || after[i].all == before[i].all {
-			continue
-		}
-		share := (after[i].busy - before[i].busy) / (after[i].all - before[i].all)
+	for i, share := range shares(before, after) {
 		parts = append(parts, fmt.Sprintf("core %d %.0f %%", i, 100*share))
 	}
 	return "busy: " + strings.Join(parts, ", ")

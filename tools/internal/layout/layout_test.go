@@ -109,6 +109,8 @@ func TestRules(t *testing.T) {
 		{"folder", "readme", files{"README.md": "go run ./apps/nope\n"}, []string{"README.md:1 no Go"}},
 		{"link", "readme", files{"http/README.md": "[s](SPEC.md#a) [n](no.md) [w](https://x)\n"},
 			[]string{"http/README.md:1 no.md leads nowhere"}},
+		{"coming", "readme", files{"http/COMING_FROM.md": "[n](no.md)\n"},
+			[]string{"http/COMING_FROM.md:1 no.md leads nowhere"}},
 		{"import", "readme", code(`import "m0serve.dev/core/none"`), []string{"core/README.md:4 no Go"}},
 		{"syntax", "readme", code("x := "), []string{"core/README.md:4 does not parse"}},
 		{"statements", "readme", code("x := 1\n_ = x"), nil},

@@ -26,7 +26,8 @@ var (
 	importLine = regexp.MustCompile(`"(m0serve\.dev/[\w./-]+)"`)
 )
 
-// readmeRule checks every README, at the top, of a module or of an application:
+// readmeRule checks every README, at the top, of a module or of an application, and
+// the page of a module for people who come from something else (COMING_FROM.md):
 // its length, that the commands and packages in it exist, that its links lead
 // somewhere, and that its Go parses.
 func readmeRule(t *tree.Tree, verbs []string) []rule.Finding {
@@ -46,7 +47,7 @@ func readmeRule(t *tree.Tree, verbs []string) []rule.Finding {
 func readmes(t *tree.Tree) []string {
 	files := []string{"README.md"}
 	for _, name := range tree.Names {
-		for _, pattern := range []string{"/README.md", "/*/README.md"} {
+		for _, pattern := range []string{"/README.md", "/*/README.md", "/COMING_FROM.md"} {
 			list, _ := filepath.Glob(t.Abs(name) + filepath.FromSlash(pattern))
 			for _, abs := range list {
 				if rel, err := filepath.Rel(t.Top, abs); err == nil {

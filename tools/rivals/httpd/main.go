@@ -4,7 +4,7 @@
 // differs in nothing but the engine: native and std are ours, nethttp and
 // fasthttp are the rivals.
 //
-//	GET /              13 bytes; ?sleep=MS and ?spin=MS block first
+//	GET /              13 bytes, or as many as -bytes says; ?sleep=MS and ?spin=MS block first
 //	GET /slow?sleep=MS the same on a route of its own
 package main
 
@@ -17,6 +17,7 @@ import (
 	"os"
 	"runtime"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/valyala/fasthttp"
@@ -24,16 +25,20 @@ import (
 	"m0serve.dev/http/server"
 )
 
-const (
-	body        = "Hello, world!"
-	contentType = "text/plain; charset=utf-8"
-)
+const contentType = "text/plain; charset=utf-8"
+
+// body is what is answered; set once by main.
+var body = "Hello, world!"
 
 func main() {
 	engine := flag.String("engine", "native", "native, std, nethttp or fasthttp")
 	addr := flag.String("addr", "127.0.0.1:0", "where to listen")
 	procs := flag.Int("procs", 0, "GOMAXPROCS for the rivals; 0: their default")
+	length := flag.Int("bytes", 0, "length of the answer; 0: Hello, world!")
 	flag.Parse()
+	if *length > 0 {
+		body = strings.Repeat("x", *length)
+	}
 	ln, err := net.Listen("tcp", *addr)
 	if err == nil {
 		fmt.Printf("listening on http://%s\n", ln.Addr())

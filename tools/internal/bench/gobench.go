@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: MIT
+
+package bench
+
+import (
+	"regexp"
+	"strconv"
+	"strings"
+)
+
+// goBench matches a line of "go test -bench": the name without the number of
+// cores, and the time.
+var goBench = regexp.MustCompile(`(?m)^(Benchmark[^\s]*?)(?:-\d+)?\s+\d+\s+([\d.]+) ns/op`)
+
+// ParseGoBench returns the best time in nanoseconds of every benchmark.
+func ParseGoBench(out string) map[string]float64 {
+	best := map[string]float64{}
+	for _, m := range goBench.FindAllStringSubmatch(out, -1) {
+		ns, err := strconv.ParseFloat(m[2], 64)
+		name := strings.TrimPrefix(m[1], "Benchmark")
+		if was, ok := best[name]; err == nil && (!ok || ns < was) {
+			best[name] = ns
+		}
+	}
+	return best
+}
