@@ -4,6 +4,7 @@ package wsgibare
 
 import (
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -21,48 +22,50 @@ import (
 
 // Go's sysmon takes the processor of a goroutine that has been in C for long. A busy loop
 // looks like one unless it is scheduled now and then: sysmon then wakes every 20 µs.
+// Processors are taken rightly as well, where a machine has no time for the server, so what
+// counts is that sysmon comes to rest at some time: below 60 sleeps in a fifth of a second.
+// It is 20 on a quiet machine, and without the cure never below 100.
 func TestTrapBusyLoopKeepsItsProcessor(t *testing.T) {
 	s := trap(t, pyserver.Config{})
 	pid := 0
 	for _, p := range s.p.Workers(t) {
 		pid = p
 	}
-	const busy = 2 * time.Second
 	sysmon := sleeper(t, pid)
-	before := slept(t, sysmon)
-	served := load(t, s, busy)
-	times := slept(t, sysmon) - before
-	if served < 1000 {
-		t.Skipf("SKIPPED: %d requests in %v: the machine is too busy to show anything", served, busy)
-	}
-	t.Logf("%d sleeps of sysmon, %d requests", times, served)
-	if perSecond := times / int(busy.Seconds()); perSecond > 1500 {
-		t.Errorf("sysmon woke %d times a second beside %d requests, want at most 1500", perSecond, served)
+	defer s.load(t)()
+	const window, most = 200 * time.Millisecond, 60
+	least := math.MaxInt
+	for end := time.Now().Add(smoketest.Patience); least > most; {
+		before := slept(t, sysmon)
+		time.Sleep(window)
+		least = min(least, slept(t, sysmon)-before)
+		if time.Now().After(end) {
+			t.Fatalf("sysmon woke %d times in %v at least, want at most %d", least, window, most)
+		}
 	}
 }
 
-// load asks on several connections for a page that takes some time, and returns the number of
-// answers.
-func load(t *testing.T, s *suite, d time.Duration) (served int64) {
+// load asks on several connections for a page that takes some time, until stop.
+func (s *suite) load(t *testing.T) (stop func()) {
 	t.Helper()
 	var wait sync.WaitGroup
-	var count atomic.Int64
-	end := time.Now().Add(d)
+	var over atomic.Bool
 	for range 8 {
 		c := s.dial(t)
 		wait.Go(func() {
-			for time.Now().Before(end) {
+			for !over.Load() {
 				c.Send(get("/environ"))
 				if _, err := c.Read("GET"); err != nil {
 					t.Errorf("load: %v", err)
 					return
 				}
-				count.Add(1)
 			}
 		})
 	}
-	wait.Wait()
-	return count.Load()
+	return func() {
+		over.Store(true)
+		wait.Wait()
+	}
 }
 
 // sleeper finds the thread of Go's sysmon, the only one that waits in nanosleep.

@@ -6,6 +6,8 @@ import (
 	"net/netip"
 	"testing"
 	"time"
+
+	"m0serve.dev/http/wire"
 )
 
 // simConn is a connection of peer on a loop that nobody runs.
@@ -168,4 +170,56 @@ func TestHeldStreamHasToMove(t *testing.T) {
 		t.Errorf("closed %d times, counted %d, want 1 and 1", src.closed, l.drops.write)
 	}
 	l.release()
+}
+
+// A lateSeat waits for its lock as long as wait says. It stands by from its first sleep on, and
+// ends at the second.
+type lateSeat struct {
+	k     *simKernel
+	g     *Group
+	wait  time.Duration
+	slept int
+}
+
+func (s *lateSeat) Lock()   { s.k.now += s.wait }
+func (s *lateSeat) Unlock() {}
+func (s *lateSeat) Nap()    {}
+func (s *lateSeat) Rouse()  {}
+func (s *lateSeat) Sleep() {
+	if s.slept++; s.slept == 1 {
+		s.g.seats.standBy(s.g.loops[0].clock())
+		return
+	}
+	s.g.seats.stop()
+}
+
+// TestStandingByTakesTheLoopFromWhoBlocks: a seat that stands by has the lock as soon as a
+// handler lets go of it, and takes the loop. One that was given the lock only because it had
+// waited for long leaves the loop where it is: the handler that lost the lock is no slow one,
+// and its seat would take the loop back in the same way, for ever.
+func TestStandingByTakesTheLoopFromWhoBlocks(t *testing.T) {
+	for _, c := range []struct {
+		wait  time.Duration
+		taken uint64
+	}{{time.Millisecond, 1}, {5 * time.Millisecond, 0}, {20 * time.Millisecond, 0}} {
+		k := newSimKernel(1)
+		g, err := newGroup(Config{Handler: &simRun{}, Kernel: k,
+			Seated: func(*wire.Request) bool { return true }})
+		if err != nil {
+			t.Fatal(err)
+		}
+		l := g.loops[0]
+		l.cur = newTurn()
+		l.cur.x.seated = true
+		l.leader.Store(&seat{})
+		l.enterState(inHandler)
+		g.ended.Add(1)
+		l.stopped = true // who takes it ends
+		k.idle = func() {}
+		g.Sit(&lateSeat{k: k, g: g, wait: c.wait})
+		if l.taken != c.taken {
+			t.Errorf("a seat that waited %v for the lock took the loop %d times, want %d",
+				c.wait, l.taken, c.taken)
+		}
+	}
 }

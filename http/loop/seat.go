@@ -33,6 +33,11 @@ const (
 	// contendedFor is how long seats do not lead after one had to wait for the
 	// lock with events in hand.
 	contendedFor = 100 * time.Millisecond
+	// askedAfter is how long CPython lets a thread wait for the lock before it takes it
+	// from the one that computes (sys.getswitchinterval): a handler that is done in no time
+	// has lost the lock then, not one that blocks. Whoever took the loop from it would wait
+	// for the lock in turn, and the loop would change hands for ever.
+	askedAfter = 5 * time.Millisecond
 	// yieldEvery is how often a leader lets go of the lock while others need it.
 	yieldEvery = time.Millisecond
 )
@@ -40,7 +45,14 @@ const (
 // A seat is a Seat in its group.
 type seat struct {
 	Seat
-	job *Exchange // handed to it while it was idle; guarded by seats.mu
+	job    *Exchange     // handed to it while it was idle; guarded by seats.mu
+	waited time.Duration // for the lock, the last time
+}
+
+func (me *seat) lock(l *Loop) {
+	asked := l.clock()
+	me.Lock()
+	me.waited = l.clock() - asked
 }
 
 // seats are the seats of one Group, and what waits for one. The first loop may
@@ -94,7 +106,7 @@ func (g *Group) Sit(s Seat) {
 		case g.seats.standsBy(me, l.clock()):
 			me.Unlock()
 			me.Nap()
-			me.Lock()
+			me.lock(l)
 		default:
 			g.seats.sleep(me, l)
 		}
@@ -191,7 +203,7 @@ func (s *seats) sleep(me *seat, l *Loop) {
 	}
 	me.Unlock()
 	me.Sleep()
-	me.Lock()
+	me.lock(l)
 	s.leave(me)
 }
 

@@ -37,7 +37,8 @@ func (l *Loop) claim(me *seat) (late *Turn, got bool) {
 		l.asleep.Store(false)
 		l.sendAway()
 		return nil, true
-	case w&stateBits == inHandler && leader != nil && leader != me && s.standsBy(me, l.clock()):
+	case w&stateBits == inHandler && leader != nil && leader != me && me.waited < askedAfter &&
+		s.standsBy(me, l.clock()):
 		if late, got = l.take(w); got {
 			s.standing.CompareAndSwap(me, nil)
 			s.standBy(l.now)
