@@ -25,6 +25,7 @@ var benches = []struct {
 	{"hello", "requests a second and CPU a request, saturated by wrk", (*env).benchHello},
 	{"blocking", "quick requests beside slow ones, at a fixed rate", (*env).benchBlocking},
 	{"client", "small requests of our HTTP client, beside net/http and fasthttp", (*env).benchClient},
+	{"core", "hashes, JSON escape and JSON fields, beside the fastest of each", (*env).benchCore},
 	{"datastar", "encoding events, beside the official SDK", (*env).benchDatastar},
 	{"route", "finding handlers, beside httprouter and chi", (*env).benchRoute},
 	{"sqlite", "queries, beside database/sql on the same engine", (*env).benchSQLite},
