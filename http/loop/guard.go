@@ -217,11 +217,10 @@ func (l *Loop) takeOver(late *Turn) {
 		return
 	}
 	if c := late.x.c; c != nil {
-		if len(late.out) > 0 {
-			l.send(c, late.out)
-		}
+		l.sendOut(late, c)
 		l.sendOffer(late.x)
 	}
+	l.sendWaiting(late)
 }
 
 // enterTick runs the application's tick as if it were a handler.

@@ -101,6 +101,11 @@ type Turn struct {
 	rest   []byte // input behind the request in the handler
 	seat   *seat  // the thread that leads with it; nil: a goroutine
 	own    bool   // the input served is the connection's own memory
+	more   bool   // events follow the one at hand
+
+	waiting []reply       // what is in out, but for the last connection's
+	put     int           // where that begins
+	since   time.Duration // the first of waiting waits
 }
 
 func newLoop(g *Group, index int) (*Loop, error) {
@@ -226,6 +231,7 @@ func (l *Loop) tellTime(now time.Time) {
 func (l *Loop) turn(t *Turn, events []sys.Event) (lost bool) {
 	for i := range events {
 		ev := &events[i]
+		t.more = i < len(events)-1
 		switch fd := int(ev.Fd); fd {
 		case l.notifier:
 			if l.leaving.Load() == 0 {
@@ -233,6 +239,7 @@ func (l *Loop) turn(t *Turn, events []sys.Event) (lost bool) {
 			}
 			continue
 		case l.accept.listener:
+			l.sendWaiting(t) // before connections make room for others
 			l.acceptReady()
 			continue
 		default:
@@ -243,6 +250,8 @@ func (l *Loop) turn(t *Turn, events []sys.Event) (lost bool) {
 			}
 		}
 	}
+	t.more = false
+	l.sendWaiting(t)
 	if l.posted.Load() {
 		l.collect()
 	}

@@ -97,10 +97,7 @@ func (l *Loop) launch(t *Turn, c *conn, x *Exchange) bool {
 		l.g.dropsBlocking.Add(1)
 		c.x, c.body = nil, nil
 		l.freeExchange(x)
-		if len(t.out) > 0 {
-			l.send(c, t.out)
-			t.out = t.out[:0]
-		}
+		l.sendOut(t, c)
 		l.refuse(c, 503, "too many requests wait for a slow handler")
 		return false
 	}
@@ -187,7 +184,7 @@ func (l *Loop) freeExchange(x *Exchange) {
 	}
 	switch {
 	case t != nil && len(l.turns) < spareMax:
-		t.rest, t.out = nil, t.out[:0]
+		t.rest, t.out, t.put = nil, t.out[:0], 0
 		l.turns = append(l.turns, t)
 	case t == nil && len(l.spare) < spareMax:
 		l.spare = append(l.spare, x)

@@ -115,16 +115,16 @@ func (l *Loop) serve(t *Turn, c *conn, data []byte) (lost bool) {
 		}
 		data = data[used:]
 		if len(t.out) >= outFlushBytes {
-			l.send(c, t.out)
-			if t.out = t.out[:0]; c.pending() {
+			if l.sendOut(t, c); c.pending() {
 				break
 			}
 		}
 	}
-	if len(t.out) > 0 {
-		l.send(c, t.out)
-		t.out = t.out[:0]
+	if len(data) == 0 && l.mayWait(t, c) {
+		l.putOff(t, c)
+		return false
 	}
+	l.sendOut(t, c)
 	switch {
 	case len(data) == 0 || c.closing || c.state == stateClosed:
 	case c.state == stateHeld && c.held.conv != nil:
@@ -300,10 +300,7 @@ func (l *Loop) refuseWire(t *Turn, c *conn, err error) {
 	if errors.As(err, &refused) {
 		code, text = refused.Status(), refused.Text()
 	}
-	if len(t.out) > 0 {
-		l.send(c, t.out)
-		t.out = t.out[:0]
-	}
+	l.sendOut(t, c)
 	l.drops.refused++
 	l.refuse(c, code, text)
 }

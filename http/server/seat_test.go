@@ -154,6 +154,81 @@ func TestSeatBlockedLeavesTheLoop(t *testing.T) {
 	}
 }
 
+// putOff starts a server on one seat, whose handlers are told by their path, and asks for
+// paths while "/gate" holds the loop up, so that they are found together.
+func putOff(t *testing.T, takeover time.Duration, handle func(path string), paths ...string) (
+	clients []*seatClient) {
+	t.Helper()
+	var in interpreter
+	entered, gate := make(chan struct{}), make(chan struct{})
+	handler := func(x *server.Exchange) {
+		switch path := string(x.Request().Path); path {
+		case "/gate":
+			close(entered)
+			<-gate
+		default:
+			handle(path)
+		}
+		_, _ = x.WriteString("ok")
+	}
+	s, addr := startSeated(t, server.Config{Takeover: takeover,
+		Handler: server.HandlerFunc(handler)}, &in, 1)
+	first := dialSeat(t, addr)
+	eventually(t, "the seat leads", func() bool {
+		before := s.Stats().Pooled
+		first.ask(t, "/warm")
+		first.want(t, "ok")
+		return s.Stats().Pooled == before
+	})
+	for range paths {
+		clients = append(clients, dialSeat(t, addr))
+	}
+	first.ask(t, "/gate")
+	<-entered
+	for i, path := range paths {
+		clients[i].ask(t, path)
+	}
+	close(gate)
+	first.want(t, "ok")
+	return clients
+}
+
+// TestPutOffAnswersComeWhenTheNextHandlerBlocks: an answer that waits to be sent with
+// those of other connections does not wait for a handler that blocks.
+func TestPutOffAnswersComeWhenTheNextHandlerBlocks(t *testing.T) {
+	release := make(chan struct{})
+	free := sync.OnceFunc(func() { close(release) })
+	defer free()
+	clients := putOff(t, time.Second/2, func(path string) {
+		if path == "/blocks" {
+			<-release
+		}
+	}, "/quick", "/quick", "/blocks", "/quick")
+	clients[0].want(t, "ok")
+	clients[1].want(t, "ok")
+	free()
+	clients[2].want(t, "ok")
+	clients[3].want(t, "ok")
+}
+
+// TestPutOffAnswersComeInTime: nor does it wait for many handlers that are not that quick.
+func TestPutOffAnswersComeInTime(t *testing.T) {
+	came := make(chan struct{})
+	free := sync.OnceFunc(func() { close(came) })
+	defer free()
+	clients := putOff(t, time.Minute, func(path string) {
+		time.Sleep(2 * time.Millisecond) // with the lock
+		if path == "/last" {
+			<-came
+		}
+	}, "/first", "/second", "/last", "/behind")
+	clients[0].want(t, "ok")
+	free()
+	for _, c := range clients[1:] {
+		c.want(t, "ok")
+	}
+}
+
 // What a handler leaves to be done without it takes no seat, however long it waits, and is
 // an answer like any other: in order, and 500 when it panics.
 func TestLeaveFreesTheSeat(t *testing.T) {
