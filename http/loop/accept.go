@@ -40,7 +40,9 @@ func (l *Loop) listen(fd int) {
 		l.refillReserve()
 	}
 	if err := l.k.Watch(l.poller, fd, 0, evRead); err != nil {
-		l.g.cfg.Log.Error("loop: listener not watched", "error", err)
+		// Short of memory: a listener that nobody watches would be deaf for ever.
+		l.complain("loop: listener not watched", err)
+		l.accept.resumeAt = l.now + acceptPause
 	}
 }
 

@@ -175,7 +175,9 @@ func (l *Loop) hangUp(c *conn) {
 	}
 	l.endHeldOf(c)
 	c.state, c.in = stateLinger, nil
-	l.watch(c, evRead)
+	if l.watch(c, evRead); c.state == stateClosed {
+		return // lost from the poller
+	}
 	l.setRead(c, l.after(l.linger()))
 }
 
@@ -206,7 +208,9 @@ func (l *Loop) discard(t *Turn, c *conn) {
 func (l *Loop) beginCut(c *conn) {
 	l.endHeldOf(c)
 	c.state, c.in = stateCut, nil
-	l.watch(c, 0)
+	if l.watch(c, 0); c.state == stateClosed {
+		return // lost from the poller
+	}
 	c.writeBy = l.after(l.g.cfg.LingerTimeout)
 	l.pollCut(c)
 }

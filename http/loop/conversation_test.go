@@ -19,6 +19,7 @@ type simTalk struct {
 	kept   []byte
 	out    []byte
 	paused bool
+	drains bool
 	late   int
 	closed int
 	wrong  string
@@ -64,10 +65,20 @@ func (s *simTalk) Paused() bool { return s.paused }
 func (s *simTalk) Late() {
 	s.late++
 	s.paused = false
+	if s.drains {
+		s.held.Close(EndCut)
+	}
 	s.held.Wake()
 }
 
-func (s *simTalk) Drain()        {}
+// Drain gives the peer a moment more, and a pause its end.
+func (s *simTalk) Drain() {
+	if !s.drains && !s.paused {
+		s.held.(Alarm).Alarm(3 * time.Second)
+	}
+	s.drains = true
+}
+
 func (s *simTalk) Closed(Reason) { s.closed++ }
 
 // talk is the handler of /talk/n.

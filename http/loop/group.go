@@ -195,8 +195,13 @@ func (l *Loop) beginDrain() {
 }
 
 // endIdle ends a connection between requests, unless the next one is there:
-// it is served by the turn that reads it, and is the last.
+// it is served by the turn that reads it, and is the last. A peer that still
+// takes its answer is not idle: the write deadline bounds it.
 func (l *Loop) endIdle(c *conn) {
+	if c.pending() {
+		l.awaitNext(c)
+		return
+	}
 	if n, err := l.k.Unread(int(c.fd)); err == nil && n > 0 {
 		return
 	}

@@ -223,3 +223,27 @@ func TestStandingByTakesTheLoopFromWhoBlocks(t *testing.T) {
 		}
 	}
 }
+
+// TestAPeerThatTakesItsAnswerIsNotIdle: the time between requests, which is short in
+// a drain, ends no answer that its peer is still taking.
+func TestAPeerThatTakesItsAnswerIsNotIdle(t *testing.T) {
+	for _, draining := range []bool{false, true} {
+		peer := &simPeer{window: 100}
+		l, c := simConn(t, peer)
+		l.k.(*simKernel).calm, l.g.cfg.IdleTimeout = true, 5*time.Second
+		l.draining, c.served, c.closing = draining, 1, draining
+		l.send(c, make([]byte, 1000))
+		l.awaitNext(c)
+		for range 9 {
+			l.now += l.g.cfg.IdleTimeout / 2
+			l.wheel.advance(l.now, l.late)
+			peer.got, peer.fromServer = append(peer.got, peer.fromServer...), nil
+			l.event(nil, c, evWrite)
+		}
+		if peer.got = append(peer.got, peer.fromServer...); len(peer.got) != 1000 {
+			t.Errorf("draining %v: peer got %d of 1000 bytes, want it whole", draining, len(peer.got))
+		}
+		l.close(c, ClosedByServer)
+		l.release()
+	}
+}

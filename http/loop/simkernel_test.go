@@ -22,9 +22,24 @@ type simKernel struct {
 	peers  []*simPeer // not gone yet
 	queue  []*simPeer // connected and not accepted
 	faults int        // one call in so many fails
+	calm   bool
 	turns  int
 	bad    []string // what the loop must never do
 	idle   func()   // called when nothing will ever happen again
+	plans  []simPlan
+	// unwatched connections could not be put into the poller.
+	unwatched int
+}
+
+// A simPlan is something that somebody else does at a moment.
+type simPlan struct {
+	at time.Duration
+	do func()
+}
+
+// plan adds one; they are added in their order.
+func (k *simKernel) plan(at time.Duration, do func()) {
+	k.plans = append(k.plans, simPlan{at, do})
 }
 
 // A simFile is one descriptor.
@@ -47,7 +62,16 @@ func newSimKernel(seed uint64) *simKernel {
 	return k
 }
 
-func (k *simKernel) fault(n int) bool { return k.rng.IntN(n) == 0 }
+func (k *simKernel) one(errs ...error) error { return errs[k.rng.IntN(len(errs))] }
+
+// breaks ends the connection of p now and then, as networks do.
+func (k *simKernel) breaks(p *simPeer) {
+	if k.fault(3000) {
+		p.reset, p.gone, p.want = true, true, nil
+	}
+}
+
+func (k *simKernel) fault(n int) bool { return !k.calm && k.rng.IntN(n) == 0 }
 
 func (k *simKernel) complain(format string, args ...any) {
 	k.bad = append(k.bad, fmt.Sprintf(format, args...))
@@ -85,6 +109,12 @@ func (k *simKernel) Watch(poller, fd int, generation int32, events uint32) error
 	if _, twice := w[fd]; twice || k.fds[fd] == nil {
 		k.complain("Watch(%d) twice or of a closed descriptor", fd)
 	}
+	if f := k.fds[fd]; f != nil && f.kind != "notifier" && k.fault(60) {
+		if f.kind == "conn" {
+			k.unwatched++
+		}
+		return sys.ENOMEM
+	}
 	w[fd] = simWatch{generation, events}
 	return nil
 }
@@ -109,6 +139,9 @@ func (k *simKernel) Wait(poller int, events []sys.Event, ms int) (int, error) {
 	if k.fault(30) {
 		return -1, sys.EINTR
 	}
+	if k.fault(1000) {
+		k.now += time.Duration(k.rng.IntN(3000)) * time.Millisecond // the process was stopped
+	}
 	end := k.now + time.Duration(ms)*time.Millisecond
 	k.now += time.Duration(k.rng.IntN(50)) * time.Microsecond
 	for {
@@ -130,6 +163,11 @@ func (k *simKernel) Wait(poller int, events []sys.Event, ms int) (int, error) {
 }
 
 func (k *simKernel) act() {
+	for len(k.plans) > 0 && k.plans[0].at <= k.now {
+		do := k.plans[0].do
+		k.plans = k.plans[1:]
+		do()
+	}
 	left := k.peers[:0]
 	for _, p := range k.peers {
 		if p.at <= k.now && !p.gone {
@@ -147,6 +185,9 @@ func (k *simKernel) nextAction() (at time.Duration, any bool) {
 		if !any || p.at < at {
 			at, any = p.at, true
 		}
+	}
+	if len(k.plans) > 0 && (!any || k.plans[0].at < at) {
+		return k.plans[0].at, true
 	}
 	return at, any
 }
@@ -213,7 +254,9 @@ func (k *simKernel) Accept(fd int) (int, netip.AddrPort, error) {
 	case len(k.queue) == 0:
 		return -1, netip.AddrPort{}, sys.EAGAIN
 	case full, k.fault(40):
-		return -1, netip.AddrPort{}, sys.EMFILE
+		return -1, netip.AddrPort{}, k.one(sys.EMFILE, sys.ENFILE)
+	case k.fault(100):
+		return -1, netip.AddrPort{}, k.one(sys.ENOBUFS, sys.ENOMEM)
 	case k.fault(40):
 		return -1, netip.AddrPort{}, sys.EINTR
 	}
@@ -233,13 +276,14 @@ const simFilesMax = 24
 func (k *simKernel) Read(fd int, b []byte) (int, error) {
 	f := k.file(fd, "conn", "Read")
 	p := f.peer
+	k.breaks(p)
 	switch {
 	case k.fault(k.faults):
 		return -1, sys.EINTR
 	case k.fault(k.faults):
 		return -1, sys.EAGAIN
 	case p.reset:
-		return -1, sys.ECONNRESET
+		return -1, k.one(sys.ECONNRESET, sys.ETIMEDOUT)
 	case len(p.toServer) == 0 && p.fin:
 		f.lastRx = true
 		return 0, nil
@@ -257,6 +301,7 @@ func (k *simKernel) Read(fd int, b []byte) (int, error) {
 
 func (k *simKernel) Write(fd int, b []byte) (int, error) {
 	p := k.file(fd, "conn", "Write").peer
+	k.breaks(p)
 	room := p.window - len(p.fromServer)
 	switch {
 	case k.fault(k.faults):
@@ -264,7 +309,7 @@ func (k *simKernel) Write(fd int, b []byte) (int, error) {
 	case k.fault(k.faults):
 		return -1, sys.EAGAIN
 	case p.reset:
-		return -1, sys.ECONNRESET
+		return -1, k.one(sys.ECONNRESET, sys.EPIPE, sys.ETIMEDOUT, sys.ENOBUFS, sys.ENOMEM)
 	case p.serverFin:
 		k.complain("Write(%d) behind CloseWrite", fd)
 		return -1, sys.EPIPE
