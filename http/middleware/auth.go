@@ -41,6 +41,12 @@ func (c *principalContext) Value(key any) any {
 	return c.Context.Value(key)
 }
 
+// An authorized request and its context are one piece of memory.
+type authorized struct {
+	ctx principalContext
+	r   http.Request
+}
+
 // Auth lets through who shows what one of its schemes knows.
 type Auth struct {
 	Schemes []Scheme // the first one that the request speaks to decides
@@ -48,6 +54,9 @@ type Auth struct {
 	// Optional lets requests through that show nothing at all, without a
 	// principal; what is wrong is refused all the same.
 	Optional bool
+	// GuardOnly tells next nothing of the principal, which saves a copy of the request:
+	// for files and figures, say, that are the same for all who may have them.
+	GuardOnly bool
 	// Allow decides what a principal may do; false is 403. nil: everything.
 	Allow func(p Principal, r *http.Request) bool
 	Log   *slog.Logger // checks that could not be made; nil is slog.Default
@@ -111,9 +120,14 @@ func (a *Auth) pass(w http.ResponseWriter, r *http.Request, next http.Handler, p
 		WriteProblem(w, r, Problem{Status: http.StatusForbidden})
 		return
 	}
-	inner := r.WithContext(&principalContext{r.Context(), p})
-	next.ServeHTTP(w, inner)
-	r.Pattern = inner.Pattern
+	if a.GuardOnly {
+		next.ServeHTTP(w, r)
+		return
+	}
+	inner := &authorized{ctx: principalContext{r.Context(), p}}
+	inner.r = *r.WithContext(&inner.ctx)
+	next.ServeHTTP(w, &inner.r)
+	r.Pattern = inner.r.Pattern
 }
 
 // refuse answers 401. invalid tells a client whose token is not good, or not any

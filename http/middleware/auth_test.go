@@ -9,6 +9,7 @@ import (
 	"errors"
 	"log/slog"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 )
@@ -199,20 +200,66 @@ func TestAuthRefusesToStart(t *testing.T) {
 // TestEverySecretIsCompared: which one it is, and whether it is one, does not
 // show in how many are compared, or how much of them.
 func TestEverySecretIsCompared(t *testing.T) {
-	known := makeSecrets(map[string]string{"a": "1", "bb": "2", "ccc": "3", "dddd": "4"})
+	known := newSecrets()
+	for _, text := range []string{"a", "bb", "ccc", "dddd"} {
+		known.add("", text, "owner of "+text)
+	}
 	for _, shown := range []string{"a", "bb", "ccc", "dddd", "x", strings.Repeat("long", 1000)} {
-		compared, lengths := 0, map[int]bool{}
-		known.find(shown, func(a, b []byte) int {
+		compared := 0
+		known.find("", shown, func(a, b uint64) bool {
 			compared++
-			lengths[len(a)], lengths[len(b)] = true, true
-			if bytes.Equal(a, b) {
-				return 1
-			}
-			return 0
+			return a == b
 		})
-		if compared != 4 || len(lengths) != 1 {
-			t.Errorf("%d secrets of %d lengths are compared with one of %d bytes; want 4 of one",
-				compared, len(lengths), len(shown))
+		if compared != 4 {
+			t.Errorf("%d secrets are compared with one of %d bytes; want 4", compared, len(shown))
 		}
+	}
+}
+
+// TestSumsAloneLetNobodyIn: what has the sum of a secret may be another text.
+func TestSumsAloneLetNobodyIn(t *testing.T) {
+	known := newSecrets()
+	known.add("ann", "secret", "ann")
+	known.add("joe", "other", "joe")
+	for _, c := range []struct{ user, text, want string }{
+		{"ann", "secret", "ann"}, {"joe", "other", "joe"}, {"ann", "other", ""}, {"joe", "secret", ""},
+		{"ann", "secre", ""}, {"ann", "secret ", ""}, {"", "secret", ""}, {"ann", "sEcret", ""},
+	} {
+		got := known.find(c.user, c.text, func(uint64, uint64) bool { return true })
+		if got != c.want {
+			t.Errorf("%q with %q is %q where all sums are one; want %q", c.user, c.text, got, c.want)
+		}
+		if got := known.find(c.user, c.text, equalSums); got != c.want {
+			t.Errorf("%q with %q is %q; want %q", c.user, c.text, got, c.want)
+		}
+	}
+}
+
+// TestGuardOnlyCopiesNothing: who is only guarded gets the request itself, and no
+// principal.
+func TestGuardOnlyCopiesNothing(t *testing.T) {
+	outer := httptest.NewRequest("GET", "/", nil)
+	outer.Header.Set("Authorization", "Bearer t0ken")
+	served := false
+	h, err := Auth{
+		Schemes:   []Scheme{Bearer(Secrets(map[string]string{"t0ken": "robot"}))},
+		GuardOnly: true,
+		Allow:     func(p Principal, _ *http.Request) bool { return p.Name == "robot" },
+	}.Wrap(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		p, ok := PrincipalOf(r.Context())
+		if ok || r != outer {
+			t.Errorf("principal %v, %t, the same request: %t; want none and the same", p, ok, r == outer)
+		}
+		served = true
+	}))
+	if err != nil {
+		t.Fatalf("Auth.Wrap: %v", err)
+	}
+	h.ServeHTTP(httptest.NewRecorder(), outer)
+	if !served {
+		t.Error("the right token is refused")
+	}
+	if w := call(h, "GET", "/", "Authorization: Bearer wrong"); w.Code != 401 {
+		t.Errorf("a wrong token is answered %d; want 401", w.Code)
 	}
 }

@@ -178,6 +178,13 @@ func TestWhatDoesNotApplyCostsNothing(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	guarded, err := Auth{Schemes: []Scheme{Bearer(Secrets(map[string]string{"s": "n"}))},
+		GuardOnly: true}.Wrap(next)
+	if err != nil {
+		t.Fatal(err)
+	}
+	shown := httptest.NewRequest("GET", "/", nil)
+	shown.Header.Set("Authorization", "Bearer s")
 	plain, page := httptest.NewRequest("GET", "/a?b=c", nil), httptest.NewRequest("GET", "/", nil)
 	page.Header.Set("Origin", "https://a.example")
 	for _, c := range []struct {
@@ -186,7 +193,7 @@ func TestWhatDoesNotApplyCostsNothing(t *testing.T) {
 		r    *http.Request
 	}{
 		{"CORS without an origin", one, plain}, {"CORS with one", one, page},
-		{"Auth that is optional", optional, plain},
+		{"Auth that is optional", optional, plain}, {"Auth that only guards", guarded, shown},
 		{"Health of another path", Health{}.Wrap(next), plain},
 	} {
 		w := &still{http.Header{}}

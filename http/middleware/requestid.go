@@ -30,7 +30,8 @@ func (c RequestID) Wrap(next http.Handler) http.Handler {
 	field := http.CanonicalHeaderKey(orDefault(c.Field, "X-Request-Id"))
 	ids := newIDSource()
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		ctx := &idContext{Context: r.Context()}
+		inner := &identified{ctx: idContext{Context: r.Context()}}
+		ctx := &inner.ctx
 		if c.Trust != nil {
 			if values := r.Header[field]; len(values) == 1 && isID(values[0]) && c.Trust(r) {
 				ctx.id[0] = values[0]
@@ -40,9 +41,9 @@ func (c RequestID) Wrap(next http.Handler) http.Handler {
 			ctx.id[0] = ids.next(time.Now())
 		}
 		w.Header()[field] = ctx.id[:]
-		inner := r.WithContext(ctx)
-		next.ServeHTTP(w, inner)
-		r.Pattern = inner.Pattern // which a router has set, for those around it
+		inner.r = *r.WithContext(ctx)
+		next.ServeHTTP(w, &inner.r)
+		r.Pattern = inner.r.Pattern // which a router has set, for those around it
 	})
 }
 
@@ -61,6 +62,12 @@ type idKey struct{}
 type idContext struct {
 	context.Context
 	id [1]string
+}
+
+// An identified request and its context are one piece of memory.
+type identified struct {
+	ctx idContext
+	r   http.Request
 }
 
 // Value implements context.Context. A pointer costs nothing as an interface.

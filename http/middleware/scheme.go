@@ -4,10 +4,10 @@ package middleware
 
 import (
 	"context"
-	"crypto/sha256"
 	"crypto/subtle"
 	"encoding/base64"
 	"fmt"
+	"hash/maphash"
 	"net/http"
 	"net/url"
 	"strings"
@@ -112,14 +112,15 @@ func (s *Scheme) find(r *http.Request) (shown string, is bool) {
 	if s.name == apiKey {
 		return once(values), true
 	}
-	name, rest, _ := strings.Cut(values[0], " ")
-	if !strings.EqualFold(name, s.name) {
+	value, n := values[0], len(s.name)
+	if len(value) < n || !strings.EqualFold(value[:n], s.name) ||
+		len(value) > n && value[n] != ' ' {
 		return "", false
 	}
 	if len(values) > 1 {
 		return "", true
 	}
-	return strings.Trim(rest, " "), true
+	return strings.Trim(value[n:], " "), true
 }
 
 func once(values []string) string {
@@ -146,19 +147,33 @@ func (s *Scheme) decide(ctx context.Context, shown string) (name string, err err
 	if s.name != basic {
 		return s.check(ctx, shown)
 	}
-	decoded, err := base64.StdEncoding.DecodeString(shown)
-	pair := string(decoded)
-	if err != nil || !utf8.ValidString(pair) {
+	pair, ok := decodePair(shown)
+	if !ok {
 		return "", nil
 	}
 	user, password, ok := strings.Cut(pair, ":")
-	if !ok || strings.ContainsFunc(pair, isControl) {
-		return "", nil // RFC 7617 section 2
+	if !ok {
+		return "", nil
 	}
 	return s.password(ctx, user, password)
 }
 
-func isControl(c rune) bool { return c < ' ' || c == 0x7f }
+// decodePair gives the text that base64 says (RFC 7617 section 2).
+func decodePair(shown string) (pair string, ok bool) {
+	var room [128]byte
+	decoded, err := base64.StdEncoding.AppendDecode(room[:0], []byte(shown))
+	if err != nil {
+		return "", false
+	}
+	high := byte(0)
+	for _, c := range decoded {
+		if c < ' ' || c == 0x7f {
+			return "", false
+		}
+		high |= c
+	}
+	return string(decoded), high < utf8.RuneSelf || utf8.Valid(decoded)
+}
 
 // without is r without a key in its query.
 func (s *Scheme) without(r *http.Request) *http.Request {
@@ -181,51 +196,75 @@ func (s *Scheme) without(r *http.Request) *http.Request {
 // Secrets is a Check by a table of names by their secrets. Every secret of the
 // table is compared, each in the same time, whatever was shown.
 func Secrets(names map[string]string) Check {
-	known := makeSecrets(names)
+	known := newSecrets()
+	for secret, name := range names {
+		known.add("", secret, name)
+	}
 	return func(_ context.Context, secret string) (string, error) {
-		return known.find(secret, subtle.ConstantTimeCompare), nil
+		return known.find("", secret, equalSums), nil
 	}
 }
 
 // Passwords is a PasswordCheck by a table of passwords by users; see Secrets.
 func Passwords(passwords map[string]string) PasswordCheck {
-	names := make(map[string]string, len(passwords))
+	known := newSecrets()
 	for user, password := range passwords {
-		if user == "" || password == "" {
-			panic("middleware: an empty password, or one of nobody")
-		}
-		names[user+"\x00"+password] = user
+		known.add(user, password, user)
 	}
-	known := makeSecrets(names)
 	return func(_ context.Context, user, password string) (string, error) {
-		return known.find(user+"\x00"+password, subtle.ConstantTimeCompare), nil
+		return known.find(user, password, equalSums), nil
 	}
 }
 
-// secrets are hashes, so that all are of one length.
-type secrets []struct {
-	sum  [sha256.Size]byte
-	name string
+// secrets are compared by sums, which are of one length, under keys that nobody
+// knows and that every start draws anew: how long it takes says nothing about a
+// secret. The sums are not cryptographic, so what they find is compared itself.
+type secrets struct {
+	userKey, secretKey maphash.Seed
+
+	all []secret
 }
 
-func makeSecrets(names map[string]string) secrets {
-	known := make(secrets, 0, len(names))
-	for secret, name := range names {
-		if secret == "" || name == "" {
-			panic("middleware: an empty secret, or one of nobody")
-		}
-		known = append(known, secrets{{sha256.Sum256([]byte(secret)), name}}...)
-	}
-	return known
+// A secret is one that lets somebody in.
+type secret struct {
+	sum                uint64
+	user, secret, name string // user is "" where there is none
 }
+
+func newSecrets() *secrets {
+	return &secrets{userKey: maphash.MakeSeed(), secretKey: maphash.MakeSeed()}
+}
+
+func (known *secrets) add(user, text, name string) {
+	if text == "" || name == "" {
+		panic("middleware: an empty secret, or one of nobody")
+	}
+	known.all = append(known.all, secret{known.sum(user, text), user, text, name})
+}
+
+// sum takes as long as what was shown is long.
+func (known *secrets) sum(user, text string) uint64 {
+	sum := maphash.String(known.secretKey, text)
+	if user == "" {
+		return sum
+	}
+	return sum ^ maphash.String(known.userKey, user)
+}
+
+func equalSums(a, b uint64) bool { return a == b }
 
 // find compares with all of them.
-func (known secrets) find(secret string, equal func(a, b []byte) int) (name string) {
-	sum := sha256.Sum256([]byte(secret))
-	for i := range known {
-		if equal(sum[:], known[i].sum[:]) == 1 {
-			name = known[i].name
+func (known *secrets) find(user, text string, equal func(a, b uint64) bool) (name string) {
+	sum := known.sum(user, text)
+	for i := range known.all {
+		if k := &known.all[i]; equal(k.sum, sum) && k.is(user, text) {
+			name = k.name
 		}
 	}
 	return name
+}
+
+// is reports whether the secret is this one, in a time that depends on no byte of it.
+func (k *secret) is(user, text string) bool {
+	return subtle.ConstantTimeCompare([]byte(k.secret), []byte(text)) == 1 && k.user == user
 }
