@@ -43,39 +43,38 @@ func appendQuoted(dst, src []byte, m mode) []byte {
 	n := len(src)
 	if n >= wordBytes && n <= shortMax && cap(dst)-len(dst) >= n+2 { // only for speed
 		out := dst[len(dst) : len(dst)+n+2]
-		if storeShort(out[1:n+1], src, m) {
-			out[0], out[n+1] = '"', '"'
+		if storeShort(out, src, m) {
 			return dst[:len(dst)+n+2]
 		}
 	}
+	return appendLong(dst, src, m)
+}
+
+// appendLong is appendQuoted for any text.
+func appendLong(dst, src []byte, m mode) []byte {
+	n := len(src)
+	if cap(dst)-len(dst) < n+1+room {
+		dst = slices.Grow(dst, n+n/4+2*room)
+	}
 	dst = append(dst, '"')
-	clean := cleanPrefix(src, m)
-	dst = append(dst, src[:clean]...)
-	for src = src[clean:]; len(src) > 0; {
+	for len(src) > 0 {
 		if cap(dst)-len(dst) < len(src)+room {
 			dst = slices.Grow(dst, len(src)+len(src)/4+2*room)
 		}
-		wrote, read := fuse(dst[len(dst):cap(dst)], src, m)
+		wrote, read := bulk(dst[len(dst):cap(dst)], src, m)
+		dst = dst[:len(dst)+wrote]
+		src = src[read:]
+		wrote, read = fuse(dst[len(dst):cap(dst)], src, bulkStep, m)
 		dst = dst[:len(dst)+wrote]
 		src = src[read:]
 	}
 	return append(dst, '"')
 }
 
-// storeShort copies 8…32 bytes by words that overlap and tells whether they
-// were clean. When not, what it stored counts for nothing.
-func storeShort(out, src []byte, m mode) bool {
-	first, last := load(src), load(src[len(src)-wordBytes:])
-	hit := special(first, m) | special(last, m)
-	store(out, first)
-	store(out[len(src)-wordBytes:], last)
-	if len(src) > 2*wordBytes {
-		first, last = load(src[wordBytes:]), load(src[len(src)-2*wordBytes:])
-		hit |= special(first, m) | special(last, m)
-		store(out[wordBytes:], first)
-		store(out[len(src)-2*wordBytes:], last)
-	}
-	return hit == 0
+// copyClean copies the clean bytes that begin src to out.
+func copyClean(out, src []byte, m mode) (wrote, read int) {
+	n := copy(out, src[:cleanPrefix(src, m)])
+	return n, n
 }
 
 // cleanPrefix counts the bytes in front of the first one that needs a look:
@@ -107,10 +106,11 @@ func cleanPrefix(src []byte, m mode) int {
 }
 
 // fuse copies src to out and escapes it on the way, a word at a time. It stops
-// at the end of src, or earlier when out must grow before the next step.
-func fuse(out, src []byte, m mode) (n, i int) {
+// at the end of src, behind the rune that reaches upTo, or earlier when out must
+// grow before the next step.
+func fuse(out, src []byte, upTo int, m mode) (n, i int) {
 	table := escapes(m)
-	for len(src)-i >= wordBytes && len(out)-n >= len(src)-i+room {
+	for len(src)-i >= wordBytes && i < upTo && len(out)-n >= len(src)-i+room {
 		w := load(src[i:])
 		store(out[n:], w)
 		hit := special(w, m)
@@ -132,7 +132,7 @@ func fuse(out, src []byte, m mode) (n, i int) {
 				i++
 				continue
 			}
-			wrote, read := fuseRunes(out[n:], src[i:], m)
+			wrote, read := fuseRunes(out[n:], src[i:], upTo-i, m)
 			n += wrote
 			i += read
 		}
@@ -155,7 +155,7 @@ func storeOne(out, src []byte, m mode) (wrote, read int) {
 		store(out, e)
 		return int(e >> lengthShift), 1
 	}
-	return fuseRunes(out, src, m)
+	return fuseRunes(out, src, len(src), m)
 }
 
 // storeWord stores the eight ASCII bytes of w, each as its table entry says.

@@ -36,13 +36,14 @@ const (
 
 // fuseRunes copies the run of runes outside ASCII that begins src to out and
 // replaces what is not UTF-8. It stops at the first ASCII byte, at the end of
-// src, or when out must grow before the next step.
-func fuseRunes(out, src []byte, m mode) (n, i int) {
+// src, behind the rune that reaches upTo, or when out must grow before the next step.
+func fuseRunes(out, src []byte, upTo int, m mode) (n, i int) {
 	threes := threePlain
 	if m == html {
 		threes = threeHTML
 	}
-	for i < len(src) && src[i] >= utf8.RuneSelf && len(out)-n >= len(src)-i+room {
+	upTo = min(upTo, len(src))
+	for i < upTo && src[i] >= utf8.RuneSelf && len(out)-n >= len(src)-i+room {
 		if len(src)-i >= wordBytes {
 			w := load(src[i:])
 			store(out[n:], w)
