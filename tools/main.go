@@ -51,6 +51,9 @@ func verbs() []verb {
 			"break each promise in a copy; its test must notice", sabotage},
 		{"bench", "[NAME] [--json] [--quick] [--runs N] [--seconds N] [--only A,B] [--sides A,B]",
 			"ours beside rivals in one run: " + benchNames(), benchRun},
+		{"prove", "[--hours H] [--only A,B] [--list] [--out FILE] [--each D] [--in DIR,…] " +
+			"[--seeds N] [--requests N] [--vulndb URL]",
+			"the long versions of everything, and a report", proveVerb},
 		{"wheel", "[--out DIR]", "m0serve as a Python package for this kind of machine, in bin",
 			buildWheel},
 		{"interpreters", "[PYTHON …]", "the WSGI suite on every CPython from 3.9 on that is there",

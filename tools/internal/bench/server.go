@@ -42,7 +42,12 @@ type Server struct {
 // Start starts a program that prints "listening on http://ADDR" and waits for that
 // line.
 func Start(ctx context.Context, args ...string) (*Server, error) {
-	s, err := Launch(ctx, Program{Args: args})
+	return StartProgram(ctx, Program{Args: args})
+}
+
+// StartProgram is Start with all that can be said about a program.
+func StartProgram(ctx context.Context, p Program) (*Server, error) {
+	s, err := Launch(ctx, p)
 	if err != nil {
 		return nil, err
 	}
@@ -98,9 +103,9 @@ func (s *Server) Wait(ctx context.Context, ready func() (done bool, err error)) 
 			if done, err := ready(); done {
 				return err // it printed the line, and ended
 			}
-			return fmt.Errorf("bench: %s ended%s", s.name(), s.said())
+			return fmt.Errorf("bench: %s ended%s", s.name(), s.Said())
 		case <-end:
-			return fmt.Errorf("bench: %s: %w%s", s.name(), err, s.said())
+			return fmt.Errorf("bench: %s: %w%s", s.name(), err, s.Said())
 		case <-ctx.Done():
 			return ctx.Err()
 		case <-time.After(10 * time.Millisecond):
@@ -108,8 +113,8 @@ func (s *Server) Wait(ctx context.Context, ready func() (done bool, err error)) 
 	}
 }
 
-// said is what the server printed last, behind an error.
-func (s *Server) said() string {
+// Said is what the server printed last, behind an error.
+func (s *Server) Said() string {
 	if last := s.out.last(); last != "" {
 		return ", and printed:\n" + last
 	}
@@ -162,6 +167,16 @@ func (s *Server) Memory() (all, largest Memory) {
 		}
 	}
 	return all, largest
+}
+
+// Files returns how many descriptors the server and its descendants hold.
+func (s *Server) Files() int {
+	n := 0
+	for _, pid := range family(s.cmd.Process.Pid) {
+		list, _ := os.ReadDir(fmt.Sprintf("/proc/%d/fd", pid)) // one that ended has none
+		n += len(list)
+	}
+	return n
 }
 
 // tail keeps the end of what a server prints.

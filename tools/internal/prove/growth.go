@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: MIT
+
+package prove
+
+import (
+	"errors"
+	"fmt"
+)
+
+// A Sample is what a server held after so many requests.
+type Sample struct {
+	Requests int
+	Bytes    float64 // resident
+	Files    int     // descriptors
+}
+
+// Bounds of growth. A leak of one small object a request is 16 bytes and more;
+// what is less is the allocator's.
+const (
+	growthBytes = 8   // of resident memory, a request
+	growthLeast = 2e6 // of resident memory in all: less is noise, in a short run
+	growthFiles = 4   // from the first to the last sample
+	sampleLeast = 6
+)
+
+// Growth judges the samples of a long run by the second half of them, when caches
+// are full: the slope of a straight line through memory, and descriptors.
+func Growth(samples []Sample) (said string, err error) {
+	if len(samples) < sampleLeast {
+		return "", fmt.Errorf("prove: %d samples say nothing about growth", len(samples))
+	}
+	half := samples[len(samples)/2:]
+	slope := slopeOf(half)
+	first, last := half[0], half[len(half)-1]
+	said = fmt.Sprintf("%d requests, resident %.1f MB at half and %.1f MB at the end, "+
+		"%+.2f bytes a request, %d and %d descriptors", last.Requests, first.Bytes/1e6,
+		last.Bytes/1e6, slope, first.Files, last.Files)
+	var wrong []error
+	if slope > growthBytes && slope*float64(last.Requests-first.Requests) > growthLeast {
+		wrong = append(wrong, fmt.Errorf("prove: memory grows by %.1f bytes a request, above %d",
+			slope, growthBytes))
+	}
+	if last.Files > first.Files+growthFiles {
+		wrong = append(wrong, fmt.Errorf("prove: descriptors grow from %d to %d",
+			first.Files, last.Files))
+	}
+	return said, errors.Join(wrong...)
+}
+
+// slopeOf fits bytes over requests by least squares.
+func slopeOf(samples []Sample) float64 {
+	var n, sx, sy, sxx, sxy float64
+	for _, s := range samples {
+		x := float64(s.Requests)
+		n, sx, sy, sxx, sxy = n+1, sx+x, sy+s.Bytes, sxx+x*x, sxy+x*s.Bytes
+	}
+	if d := n*sxx - sx*sx; d != 0 {
+		return (n*sxy - sx*sy) / d
+	}
+	return 0
+}

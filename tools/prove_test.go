@@ -1,0 +1,225 @@
+// SPDX-License-Identifier: MIT
+
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"m0serve.dev/tools/internal/console"
+	"m0serve.dev/tools/internal/proc"
+	"m0serve.dev/tools/internal/prove"
+)
+
+func TestProveFlags(t *testing.T) {
+	o, err := parseProve(strings.Fields(
+		"--hours 1.5 --only fuzz,race --in core/a --seeds 7 --out x.md"))
+	if err != nil || o.hours != 1.5 || !o.wants("race") || o.wants("soak") || o.seeds != 7 ||
+		o.requests != proveRequests || !slices.Equal(o.in, []string{"core/a"}) || o.out != "x.md" {
+		t.Errorf("parseProve = %+v, %v, want all of it", o, err)
+	}
+	for _, bad := range []string{"fuzz", "--only fuzz,fly", "--hours -1", "--hours x", "--requests 0",
+		"--fast"} {
+		if o, err := parseProve(strings.Fields(bad)); err == nil {
+			t.Errorf("parseProve(%q) = %+v, want an error", bad, o)
+		}
+	}
+	status, out := callHere(t, ".", "prove", "--list")
+	for _, p := range proveParts() {
+		if status != 0 || !strings.Contains(out, "\n"+p.name+" ") && !strings.HasPrefix(out, p.name+" ") {
+			t.Errorf("prove --list = %d without a line for %s in\n%s", status, p.name, out)
+		}
+	}
+}
+
+// TestProveGoesOn: a part that fails does not hide the next, one that says nothing
+// failed, and the report has what there was when the run was broken off.
+func TestProveGoesOn(t *testing.T) {
+	part := func(name string, r prove.Result, err error) provePart {
+		return provePart{name, "x", func(*env, *console.Step, proveOptions) (prove.Result, error) {
+			return r, err
+		}}
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	parts := []provePart{
+		part("bad", prove.Result{Ran: "half", Found: []string{"a thing"}}, errors.New("why")),
+		part("good", prove.Result{Ran: "all"}, nil),
+		part("other", prove.Result{Ran: "unwanted"}, nil),
+		part("absent", prove.Result{Skipped: "no gcc"}, nil),
+		part("mute", prove.Result{}, nil),
+		{"stops", "x", func(*env, *console.Step, proveOptions) (prove.Result, error) {
+			stop()
+			return prove.Result{Ran: "some"}, nil
+		}},
+		part("never", prove.Result{Ran: "too late"}, nil),
+	}
+	file := filepath.Join(t.TempDir(), "report.md")
+	var out bytes.Buffer
+	e := &env{ctx: ctx, out: &out, con: console.New(&out)}
+	o := proveOptions{out: file, only: []string{"bad", "good", "absent", "mute", "stops", "never"}}
+	if err := e.proveAll(parts, o, prove.Report{}); err == nil ||
+		!strings.Contains(err.Error(), "broken off") {
+		t.Errorf("proveAll = %v, want that it was broken off", err)
+	}
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"| bad | FAILED | half |", "| good | ok | all |",
+		"| absent | not run | no gcc |", "| mute | FAILED |  |", "| stops | ok | some |", "- `a thing`"} {
+		if !strings.Contains(string(text), want) {
+			t.Errorf("the report has no %q in\n%s", want, text)
+		}
+	}
+	for _, not := range []string{"unwanted", "too late"} {
+		if strings.Contains(string(text)+out.String(), not) {
+			t.Errorf("%q ran, want it left out", not)
+		}
+	}
+}
+
+// TestProveReadsOtherVerbs: what a verb prints inside of a part comes back.
+func TestProveReadsOtherVerbs(t *testing.T) {
+	var out bytes.Buffer
+	e := &env{ctx: t.Context(), out: &out, con: console.New(&out)}
+	var text string
+	_ = e.con.Step("part", "x", func(s *console.Step) (err error) {
+		text, err = e.within(s, func(e *env) error {
+			_ = e.con.Step("python3 3.11.2", "x", func(s *console.Step) error {
+				s.Printf("2 killed of 3\n517 cases: 513 OK, 4 informational")
+				s.Printf("\ncore/testdata/sabotage/a.txt: survived\n  gate: go test")
+				return nil
+			})
+			_ = e.con.Step("python3 3.9.1", "x", func(s *console.Step) error { return errFailed })
+			e.con.Printf("skipped autobahn: no Python 2.7")
+			return nil
+		})
+		return err
+	})
+	for pattern, want := range map[string]string{
+		killedLine: "2 killed of 3", missedLine: "core/testdata/sabotage/a.txt: survived",
+		casesLine: "517 cases: 513 OK, 4 informational", interpreterLine: "python3 3.11.2",
+		noAutobahnLine: "no Python 2.7",
+	} {
+		if got := lastMatch(text, pattern); got != want {
+			t.Errorf("%s finds %q, want %q in\n%s", pattern, got, want, text)
+		}
+	}
+	if got := lastMatch(text, failedLine); !strings.HasPrefix(got, "FAILED python3 3.9.1") {
+		t.Errorf("%s finds %q, want the interpreter", failedLine, got)
+	}
+	if !strings.Contains(out.String(), "\n   == python3 3.11.2") {
+		t.Errorf("the step does not show what the verb printed:\n%s", &out)
+	}
+}
+
+func TestPackagesThatAsk(t *testing.T) {
+	const uses = "import \"m0serve.dev/core/internal/sim\"\n\nvar _ = sim.X\n"
+	top := t.TempDir()
+	for name, text := range map[string]string{
+		"core/go.mod":              "module m0serve.dev/core\n",
+		"core/a/a_test.go":         "package a\n\nvar x = \"M0_SEEDS\"\n",
+		"core/b/b.go":              "package b\n",
+		"core/internal/sim/sim.go": "package sim\n\nvar x = \"M0_SEEDS\"\n",
+		"core/c/c_test.go":         "package c\n\n" + uses,
+		"core/d/d.go":              "package d\n\n" + uses,
+		"tools/go.mod":             "module m0serve.dev/tools\n",
+		"tools/prove.go":           "package main\n\nvar x = \"M0_SEEDS\"\n",
+	} {
+		write(t, filepath.Join(top, name), text)
+	}
+	got, err := packagesThatAsk(top, "M0_SEEDS")
+	if want := []string{"./core/a", "./core/c"}; !slices.Equal(got, want) || err != nil {
+		t.Errorf("packagesThatAsk = %q, %v, want %q", got, err, want)
+	}
+	if got, err := packagesThatAsk(top, "M0_NONE"); len(got) != 0 || err != nil {
+		t.Errorf("packagesThatAsk(M0_NONE) = %q, %v, want none", got, err)
+	}
+}
+
+// TestProveFuzz fuzzes a package for so many inputs that the second is wrong.
+func TestProveFuzz(t *testing.T) {
+	if testing.Short() {
+		t.Skip("SKIPPED: -short: builds for the fuzzer")
+	}
+	keepBuildCache(t)
+	top := repository(t)
+	const head = "package x\n\nimport \"testing\"\n\n"
+	write(t, filepath.Join(top, "core/x/x_test.go"), head+"func FuzzGood(f *testing.F) {\n"+
+		"\tf.Add(\"a\")\n\tf.Fuzz(func(*testing.T, string) {})\n}\n")
+	write(t, filepath.Join(top, "http/y/y_test.go"), "package y\n\nimport \"testing\"\n\n"+
+		"func FuzzBad(f *testing.F) {\n\tf.Add(\"a\")\n\tf.Fuzz(func(t *testing.T, s string) {\n"+
+		"\t\tif s != \"a\" {\n\t\t\tt.Fatal(\"it is not a\")\n\t\t}\n\t})\n}\n")
+	status, out := callHere(t, top, "prove", "--only", "fuzz", "--each", "100x", "--in", "core")
+	if status != 0 || !strings.Contains(out, "1 targets for 100x each") {
+		t.Errorf("prove --only fuzz = %d, want 0 with one target in\n%s", status, out)
+	}
+	status, out = callHere(t, top, "prove", "--only", "fuzz", "--each", "100x")
+	if status != 1 || !strings.Contains(out, "http/y FuzzBad: http/y/testdata/fuzz/FuzzBad/") ||
+		!strings.Contains(out, "it is not a") || !strings.Contains(out, "2 targets") {
+		t.Errorf("prove --only fuzz = %d, want 1 with the file of the input in\n%s", status, out)
+	}
+	found, _ := filepath.Glob(filepath.Join(top, "http/y/testdata/fuzz/FuzzBad/*"))
+	if len(found) != 1 {
+		t.Errorf("failing inputs = %q, want one", found)
+	}
+}
+
+// keepBuildCache lets the go command find what it built before, although the test
+// has a cache folder of its own.
+func keepBuildCache(t *testing.T) {
+	t.Helper()
+	out, err := proc.Run(t.Context(), proc.Cmd{Args: []string{"go", "env", "GOCACHE"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("GOCACHE", strings.TrimSpace(out))
+}
+
+func TestSameBuilds(t *testing.T) {
+	one := []string{"a 1", "b 2"}
+	if told, err := differ(one, slices.Clone(one)); err != nil || len(told) != 2 {
+		t.Errorf("differ of the same = %q, %v, want both and no error", told, err)
+	}
+	for _, other := range [][]string{{"a 1", "b 3"}, {"a 1"}, nil} {
+		if told, err := differ(one, other); err == nil {
+			t.Errorf("differ(%q, %q) = %q, want an error", one, other, told)
+		}
+	}
+	if _, err := differ(nil, nil); err == nil {
+		t.Error("differ of nothing = nil, want an error")
+	}
+}
+
+// TestCopies: a copy of the tree has what git has, and a copy of modules finds them
+// without the workspace.
+func TestCopies(t *testing.T) {
+	top, to := repository(t), t.TempDir()
+	write(t, filepath.Join(top, "http/untracked.db"), "x")
+	write(t, filepath.Join(top, ".gitignore"), "*.db\n")
+	e := &env{ctx: t.Context(), top: top}
+	if err := e.copyTree(filepath.Join(to, "tree")); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"go.work", "core/x/x.go", "http/go.mod"} {
+		if _, err := os.Stat(filepath.Join(to, "tree", name)); err != nil {
+			t.Errorf("the copy has no %s", name)
+		}
+	}
+	if _, err := os.Stat(filepath.Join(to, "tree/http/untracked.db")); err == nil {
+		t.Error("the copy has what git ignores")
+	}
+	if err := e.copyModules(filepath.Join(to, "modules"), "http"); err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile(filepath.Join(to, "modules/http/go.mod"))
+	if err != nil || !strings.Contains(string(text), "m0serve.dev/core => "+to+"/modules/core") {
+		t.Errorf("go.mod of the copy = %s, %v, want core beside it", text, err)
+	}
+}
