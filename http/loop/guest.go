@@ -28,10 +28,16 @@ const (
 	Gone                 // the peer is; comes once, End is still to be called
 )
 
-// The guest's watchdog: a step, and how many without a change make it sleep.
+// The guest's watchdog: a step, and how many without a change make it sleep. It takes the
+// loop from a guest that is due for a turn and does not come for one step, or for more, up to
+// guestPatience, when the guest was only busy and came soon after the last time: what it is
+// busy with are the requests of its last turn, and a loop that changes hands every time costs
+// more than it gains.
 const (
-	guestStep  = time.Millisecond
-	guestQuiet = 20
+	guestStep     = 2 * time.Millisecond
+	guestQuiet    = 10
+	guestPatience = 3
+	guestSoon     = 20 * time.Millisecond
 )
 
 // guestNotYet is how long Turn may be put off before it is asked for again.
@@ -47,6 +53,30 @@ type guest struct {
 	seat  seat // stands for it as leader
 	turn  *Turn
 	wants atomic.Bool // Turn found a goroutine at work
+
+	patience atomic.Int32 // in steps
+	lostAt   atomic.Int64 // when the loop was taken from it, on the loop's clock
+	seen     uint64       // the word at which a turn was due; the watchdog's
+	steps    int32        // since then
+}
+
+// overdue is a step of the watchdog, which has found a turn due at the word w.
+func (me *guest) overdue(w uint64) bool {
+	if w != me.seen {
+		me.seen, me.steps = w, 0
+		return false
+	}
+	me.steps++
+	return me.steps >= me.patience.Load()
+}
+
+// cameBack notes that the guest has the loop again.
+func (me *guest) cameBack(now time.Duration) {
+	if now-time.Duration(me.lostAt.Load()) > guestSoon {
+		me.patience.Store(1)
+	} else if n := me.patience.Load(); n < guestPatience {
+		me.patience.Store(n + 1)
+	}
 }
 
 // begin gives x to the guest.
@@ -59,6 +89,7 @@ func (me *guest) begin(x *Exchange) {
 // once, and Turn is called from then on. Requests that came before wait for it.
 func (g *Group) Invite(who Guest) {
 	s, me := g.seats, &guest{Guest: who}
+	me.patience.Store(1)
 	s.mu.Lock()
 	s.guest.Store(me)
 	for x := s.popLocked(); x != nil; x = s.popLocked() {
@@ -128,6 +159,7 @@ func (l *Loop) resumeGuest(me *guest) bool {
 				if leader == nil {
 					l.leader.Store(&me.seat)
 					l.sendAway()
+					me.cameBack(l.clock())
 				}
 				return true
 			}
@@ -155,7 +187,6 @@ func (l *Loop) watchGuest(me *guest) {
 		return
 	}
 	defer timer.Close()
-	var seen uint64 // the word at which a turn was due
 	for quiet := 0; !l.isDead(); quiet++ {
 		if quiet >= guestQuiet && l.asleep.Load() {
 			l.k.Readable(l.poller, time.Second)
@@ -170,9 +201,11 @@ func (l *Loop) watchGuest(me *guest) {
 			continue
 		}
 		quiet = 0
-		if w != seen {
-			seen = w
-		} else if _, taken := l.take(w); taken {
+		if !me.overdue(w) {
+			continue
+		}
+		if _, taken := l.take(w); taken {
+			me.lostAt.Store(int64(l.clock()))
 			l.succeed(nil)
 		}
 	}

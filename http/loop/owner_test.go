@@ -247,3 +247,32 @@ func TestAPeerThatTakesItsAnswerIsNotIdle(t *testing.T) {
 		l.release()
 	}
 }
+
+// TestGuestThatIsOnlyBusyIsGivenTime: a guest that comes soon after it lost the loop was busy
+// with what its last turn brought, and keeps the loop for longer from then on; one that was
+// away for long loses it at once the next time.
+func TestGuestThatIsOnlyBusyIsGivenTime(t *testing.T) {
+	me := &guest{}
+	me.patience.Store(1)
+	word := uint64(0)
+	late := func() (steps int) { // until the loop is taken
+		for word++; !me.overdue(word); steps++ {
+		}
+		return steps
+	}
+	for i, c := range []struct {
+		away  time.Duration
+		steps int
+	}{{0, 1}, {time.Millisecond, 2}, {19 * time.Millisecond, 3}, {time.Millisecond, 3},
+		{time.Second, 1}, {time.Millisecond, 2}} {
+		if c.away != 0 {
+			lost := time.Duration(i) * time.Minute
+			me.lostAt.Store(int64(lost))
+			me.cameBack(lost + c.away)
+		}
+		if got := late(); got != c.steps {
+			t.Errorf("turn %d, behind %v without the loop: taken after %d steps, want %d",
+				i, c.away, got, c.steps)
+		}
+	}
+}
