@@ -14,8 +14,8 @@ import (
 type floor interface {
 	// expect prepares a place that nobody has for a worker at index.
 	expect(place, index int)
-	// lose notes that the worker at a place died; its successor comes there.
-	lose(place int)
+	// lose notes that the worker of an index died; its successor comes to its place.
+	lose(place, index int)
 	// vacate gives a place up.
 	vacate(place int)
 	// silence is how long ago the worker at a place beat last; 0 for one that
@@ -46,9 +46,11 @@ func (f *pageFloor) expect(place, index int) {
 }
 
 // lose leaves the channels alone: frames and connections in them are the
-// successor's. Nobody hands over more until it is ready.
-func (f *pageFloor) lose(place int) {
+// successor's. Nobody hands over more until it is ready. Whatever the dead wrote over
+// its line, the place is the index's.
+func (f *pageFloor) lose(place, index int) {
 	if f.page != nil {
+		f.page.Worker(place).Assign(index)
 		f.page.Worker(place).Claim(0)
 	}
 }

@@ -177,7 +177,7 @@ func (st *stage) expect(place, index int) {
 	st.places[place] = true
 }
 
-func (st *stage) lose(place int) {}
+func (st *stage) lose(place, index int) {}
 
 // silence is that of a worker whose heart has stopped, or 0.
 func (st *stage) silence(place int) time.Duration {

@@ -314,7 +314,7 @@ func (s *supervisor) onDeath(d death) {
 // onLost takes the death of a process that served, or was to.
 func (s *supervisor) onLost(slot *slot, d death) {
 	p := slot.current
-	s.sys.floor.lose(slot.place)
+	s.sys.floor.lose(slot.place, slot.index)
 	if p.outdated {
 		slot.current = nil // the turn that comes for it fills the slot
 		return
