@@ -6,30 +6,30 @@ package field
 // Absent when there is none, or when doc is another kind of value; the error is
 // a *SyntaxError when doc is not JSON.
 func Get(doc []byte, key string) (Value, error) {
-	if i := skipSpace(doc, 0); i < len(doc) && doc[i] == '[' {
-		_, err := GetPath(doc) // an array has elements, no fields
-		return Value{}, err
+	s := scan{doc: doc}
+	s.begin()
+	i := skipSpace(doc, 0)
+	if i < len(doc) && doc[i] == '{' {
+		return s.end(s.get(i, key))
 	}
-	return GetPath(doc, key)
+	i, code := s.skip(i, 0)
+	return s.end(Value{}, i, code)
 }
 
 // GetPath follows path from the value doc: in an object each step is a field's
 // name, in an array an element's index in decimal digits. Without steps the
 // value is the whole document. It is Absent when a step leads nowhere.
 func GetPath(doc []byte, path ...string) (Value, error) {
-	v, end, code := find(doc, 0, 0, path)
-	if code == 0 {
-		end, code = skipTrailing(doc, end)
-	}
-	if code != 0 {
-		return Value{}, &SyntaxError{code, end}
-	}
-	return v, nil
+	s := scan{doc: doc}
+	s.begin()
+	return s.end(s.find(0, 0, path))
 }
 
 // Valid tells whether doc is one JSON value, as json.Valid does.
 func Valid(doc []byte) bool {
-	end, code := skip(doc, 0, 0)
+	s := scan{doc: doc}
+	s.begin()
+	end, code := s.skip(0, 0)
 	if code == 0 {
 		_, code = skipTrailing(doc, end)
 	}
@@ -45,62 +45,77 @@ func skipTrailing(doc []byte, i int) (int, Code) {
 
 // find reads the value at i, which lies depth levels deep, to its end, and
 // follows path in it.
-func find(doc []byte, i, depth int, path []string) (v Value, end int, code Code) {
+func (s *scan) find(i, depth int, path []string) (v Value, end int, code Code) {
+	doc := s.doc
 	if i = skipSpace(doc, i); i == len(doc) {
 		return v, i, BadEnd
 	}
 	switch c := doc[i]; {
 	case len(path) == 0:
-		if end, code = skip(doc, i, depth); code == 0 {
+		if end, code = s.skip(i, depth); code == 0 {
 			v = Value{doc[i:end:end], kindOf(c)}
 		}
 		return v, end, code
 	case c != '{' && c != '[':
-		end, code = skip(doc, i, depth)
+		end, code = s.skip(i, depth)
 		return v, end, code
 	case depth >= MaxDepth:
 		return v, i, TooDeep
 	case c == '{':
-		return findMember(doc, i, depth, path)
+		return s.findMember(i, depth, path)
 	}
-	return findElement(doc, i, depth, path)
+	return s.findElement(i, depth, path)
 }
 
 // findMember reads the object at i and follows path in it. A later member of
 // the same name replaces all of an earlier one.
-func findMember(doc []byte, i, depth int, path []string) (v Value, end int, code Code) {
-	ascii := isASCII(path[0])
+func (s *scan) findMember(i, depth int, path []string) (v Value, end int, code Code) {
+	doc, key, ascii := s.doc, path[0], isASCII(path[0])
 	i, empty := skipOpener(doc, i)
 	for more := !empty; more; {
-		var n name
-		if n, i, code = scanName(doc, i); code != 0 {
+		var same bool
+		if same, i, code = s.scanKey(i, key, ascii); code != 0 {
 			break
 		}
-		if n.is(path[0], ascii) {
-			v, i, code = find(doc, i, depth+1, path[1:])
-		} else if i < len(doc) && doc[i] == '"' { // only for speed
-			i, _, code = scanString(doc, i)
+		if same {
+			v, i, code = s.find(i, depth+1, path[1:])
 		} else {
-			i, code = skip(doc, i, depth+1)
+			i, code = s.skip(i, depth+1)
 		}
 		if code != 0 {
 			break
+		}
+		if i < len(doc) && doc[i] == ',' { // only for speed
+			i++
+			continue
 		}
 		i, more, code = skipComma(doc, i, '}')
 	}
 	return v, i, code
 }
 
+// scanKey reads a member's name and the colon, and tells whether it is key.
+func (s *scan) scanKey(i int, key string, ascii bool) (same bool, next int, code Code) {
+	if doc := s.doc; ascii && i < len(doc) && doc[i] == '"' { // only for speed
+		end := s.stop(i + 1)
+		if uint(end+1) < uint(len(doc)) && doc[end] == '"' && doc[end+1] == ':' {
+			return string(doc[i+1:end]) == key, end + 2, 0
+		}
+	}
+	n, next, code := s.scanName(i)
+	return code == 0 && n.is(key, ascii), next, code
+}
+
 // findElement reads the array at i and follows path in it.
-func findElement(doc []byte, i, depth int, path []string) (v Value, end int, code Code) {
-	want := parseIndex(path[0])
+func (s *scan) findElement(i, depth int, path []string) (v Value, end int, code Code) {
+	doc, want := s.doc, parseIndex(path[0])
 	i, empty := skipOpener(doc, i)
 	at := 0
 	for more := !empty; more; at++ {
 		if at == want {
-			v, i, code = find(doc, i, depth+1, path[1:])
+			v, i, code = s.find(i, depth+1, path[1:])
 		} else {
-			i, code = skip(doc, i, depth+1)
+			i, code = s.skip(i, depth+1)
 		}
 		if code != 0 {
 			break

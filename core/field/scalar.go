@@ -2,19 +2,11 @@
 
 package field
 
-import (
-	"encoding/binary"
-	"math/bits"
-)
-
-const (
-	wordBytes = 8
-	ones      = 0x0101010101010101
-	highs     = 0x8080808080808080
-)
-
-// skipWord skips the literal at i.
+// skipWord skips the literal or number at i.
 func skipWord(doc []byte, i int) (int, Code) {
+	if c := doc[i]; isDigit(c) || c == '-' {
+		return skipNumber(doc, i)
+	}
 	switch doc[i] {
 	case 't':
 		return skipLiteral(doc, i, "true")
@@ -27,10 +19,10 @@ func skipWord(doc []byte, i int) (int, Code) {
 }
 
 func skipLiteral(doc []byte, i int, word string) (int, Code) {
-	if rest := doc[i:]; len(rest) < len(word) || string(rest[:len(word)]) != word {
-		return i, BadLiteral
+	if end := i + len(word); end <= len(doc) && string(doc[i:end]) == word {
+		return end, 0
 	}
-	return i + len(word), 0
+	return i, BadLiteral
 }
 
 func skipNumber(doc []byte, i int) (int, Code) {
@@ -44,6 +36,11 @@ func skipNumber(doc []byte, i int) (int, Code) {
 	if doc[whole] == '0' && i > whole+1 {
 		return whole + 1, BadNumber // a leading zero
 	}
+	return skipFraction(doc, i)
+}
+
+// skipFraction skips the fraction and the exponent of a number, if they stand at i.
+func skipFraction(doc []byte, i int) (int, Code) {
 	if i < len(doc) && doc[i] == '.' {
 		fraction := i + 1
 		if i = skipDigits(doc, fraction); i == fraction {
@@ -70,47 +67,6 @@ func skipDigits(doc []byte, i int) int {
 }
 
 func isDigit(c byte) bool { return c-'0' <= 9 }
-
-// scanString reads the string whose opening quote is at i.
-func scanString(doc []byte, i int) (end int, escaped bool, code Code) {
-	for i++; ; {
-		for i+wordBytes <= len(doc) {
-			hit := stringStops(binary.LittleEndian.Uint64(doc[i:]))
-			if hit != 0 {
-				if i += bits.TrailingZeros64(hit) / 8; doc[i] == '"' {
-					return i + 1, escaped, 0 // only for speed
-				}
-				break
-			}
-			i += wordBytes
-		}
-		for i < len(doc) && doc[i] != '"' && doc[i] != '\\' && doc[i] >= ' ' {
-			i++
-		}
-		switch {
-		case i == len(doc):
-			return i, escaped, BadEnd
-		case doc[i] == '"':
-			return i + 1, escaped, 0
-		case doc[i] != '\\':
-			return i, escaped, BadString
-		}
-		escaped = true
-		if i, code = skipEscape(doc, i); code != 0 {
-			return i, escaped, code
-		}
-	}
-}
-
-// stringStops marks (in the top bit of each byte) the quotes, backslashes and
-// control characters of w. Only the lowest mark counts: a byte above it may be
-// marked wrongly.
-func stringStops(w uint64) uint64 {
-	control := w - ones*' '
-	quote := (w ^ ones*'"') - ones
-	slash := (w ^ ones*'\\') - ones
-	return (control | quote | slash) &^ w & highs
-}
 
 // skipEscape skips the escape whose backslash is at i.
 func skipEscape(doc []byte, i int) (int, Code) {

@@ -17,41 +17,56 @@ const levelsPerFrame = 64
 //
 // One loop walks all levels: objects has a bit for each open one, the innermost
 // lowest, set when it is an object and clear when it is an array.
-func skip(doc []byte, i, depth int) (int, Code) {
+func (s *scan) skip(i, depth int) (int, Code) {
+	doc := s.doc
 	var objects uint64
 	var code Code
 	for open := 0; ; {
 		if i = skipSpace(doc, i); i == len(doc) {
 			return i, BadEnd
 		}
-		if c := doc[i]; c == '"' {
-			i, _, code = scanString(doc, i)
-		} else if isDigit(c) || c == '-' {
-			i, code = skipNumber(doc, i)
-		} else if c != '{' && c != '[' {
+		switch c := doc[i]; {
+		case c == '"':
+			if end := s.stop(i + 1); uint(end) < uint(len(doc)) && doc[end] == '"' {
+				i = end + 1 // only for speed
+			} else {
+				i, _, code = s.scanString(i)
+			}
+		case c-'1' < 9:
+			for i++; i < len(doc) && isDigit(doc[i]); i++ {
+			}
+			if i < len(doc) && (doc[i] == '.' || doc[i]|0x20 == 'e') {
+				i, code = skipFraction(doc, i)
+			}
+		case c != '{' && c != '[':
 			i, code = skipWord(doc, i)
-		} else if depth+open >= MaxDepth {
+		case depth+open >= MaxDepth:
 			return i, TooDeep
-		} else if open == levelsPerFrame {
-			i, code = skip(doc, i, depth+open)
-		} else if next, empty := skipOpener(doc, i); empty {
-			i = next
-		} else {
-			i = next
+		case open == levelsPerFrame:
+			i, code = s.skip(i, depth+open)
+		default:
+			next, empty := skipOpener(doc, i)
+			if i = next; empty {
+				break
+			}
 			open++
-			objects = objects<<1 | uint64(c>>5&1) // set in a brace only
-			if c == '{' {
-				i, code = skipName(doc, i)
+			if objects <<= 1; c == '{' {
+				objects |= 1
+				i, code = s.skipName(i)
 			}
 			if code != 0 {
 				return i, code
 			}
 			continue
 		}
-		if code == 0 && open > 0 {
-			i, open, objects, code = skipClosers(doc, i, open, objects)
-		}
 		if code != 0 || open == 0 {
+			return i, code
+		}
+		if i < len(doc) && doc[i] == ',' && objects&1 == 0 { // only for speed
+			i++
+			continue
+		}
+		if i, open, objects, code = s.skipClosers(i, open, objects); code != 0 || open == 0 {
 			return i, code
 		}
 	}
@@ -59,23 +74,31 @@ func skip(doc []byte, i, depth int) (int, Code) {
 
 // skipClosers goes from the end of a value to the next one, over the ends of
 // the levels that end with it. It returns the levels that are still open.
-func skipClosers(doc []byte, i, open int, objects uint64) (int, int, uint64, Code) {
+func (s *scan) skipClosers(i, open int, objects uint64) (int, int, uint64, Code) {
+	doc := s.doc
 	for open > 0 {
-		if i = skipSpace(doc, i); i == len(doc) {
+		if i < len(doc) && doc[i] <= ' ' {
+			i = skipSpace(doc, i)
+		}
+		if i == len(doc) {
 			return i, open, objects, BadEnd
 		}
-		if doc[i] == ',' {
-			code := Code(0)
-			if i++; objects&1 != 0 {
-				i, code = skipName(doc, i)
+		c := doc[i]
+		if c == ',' && objects&1 == 0 {
+			return i + 1, open, objects, 0
+		}
+		if c == ',' {
+			if i++; i < len(doc) && doc[i] == '"' { // only for speed
+				end := s.stop(i + 1)
+				if uint(end+1) < uint(len(doc)) && doc[end] == '"' && doc[end+1] == ':' {
+					return end + 2, open, objects, 0
+				}
 			}
-			return i, open, objects, code
+			_, next, code := s.scanName(i)
+			return next, open, objects, code
 		}
-		if objects&1 != 0 && doc[i] != '}' {
-			return i, open, objects, BadObject
-		}
-		if objects&1 == 0 && doc[i] != ']' {
-			return i, open, objects, BadArray
+		if c != ']'+byte(objects&1)<<5 { // ']' in an array, '}' in an object
+			return i, open, objects, BadArray - Code(objects&1)
 		}
 		i++
 		open--
@@ -121,14 +144,14 @@ func skipComma(doc []byte, i int, closer byte) (next int, more bool, code Code) 
 }
 
 // skipName skips a member's name and the colon.
-func skipName(doc []byte, i int) (int, Code) {
-	if i < len(doc) && doc[i] == '"' { // only for speed
-		end, _, code := scanString(doc, i)
-		if code == 0 && end < len(doc) && doc[end] == ':' {
-			return end + 1, 0
+func (s *scan) skipName(i int) (int, Code) {
+	if i < len(s.doc) && s.doc[i] == '"' { // only for speed
+		end := s.stop(i + 1)
+		if uint(end+1) < uint(len(s.doc)) && s.doc[end] == '"' && s.doc[end+1] == ':' {
+			return end + 2, 0
 		}
 	}
-	_, i, code := scanName(doc, i)
+	_, i, code := s.scanName(i)
 	return i, code
 }
 
@@ -139,14 +162,15 @@ type name struct {
 }
 
 // scanName reads a member's name, with white space around, and the colon.
-func scanName(doc []byte, i int) (n name, next int, code Code) {
+func (s *scan) scanName(i int) (n name, next int, code Code) {
+	doc := s.doc
 	if i = skipSpace(doc, i); i == len(doc) {
 		return n, i, BadEnd
 	}
 	if doc[i] != '"' {
 		return n, i, BadObject
 	}
-	end, escaped, code := scanString(doc, i)
+	end, escaped, code := s.scanString(i)
 	if code != 0 {
 		return n, end, code
 	}
@@ -158,4 +182,23 @@ func scanName(doc []byte, i int) (n name, next int, code Code) {
 		return n, end, BadObject
 	}
 	return n, end + 1, 0
+}
+
+// scanString reads the string whose opening quote is at i.
+func (s *scan) scanString(i int) (end int, escaped bool, code Code) {
+	for i++; ; {
+		i = s.nextStop(i)
+		switch {
+		case i == len(s.doc):
+			return i, escaped, BadEnd
+		case s.doc[i] == '"':
+			return i + 1, escaped, 0
+		case s.doc[i] != '\\':
+			return i, escaped, BadString
+		}
+		escaped = true
+		if i, code = skipEscape(s.doc, i); code != 0 {
+			return i, escaped, code
+		}
+	}
 }

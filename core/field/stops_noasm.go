@@ -1,0 +1,7 @@
+// SPDX-License-Identifier: MIT
+
+//go:build !amd64 || purego
+
+package field
+
+func markStops(stops *[windowWords]uint64, text []byte) { markStopsPortable(stops, text) }
