@@ -83,11 +83,15 @@ func Embed(library, program, source string) error {
 	return nil
 }
 
+// The runtime starts its first threads before any init, and this on one of them.
+func init() { C.m0_fine_timers() }
+
 // m0_native is how a host process gets the module; NULL with the reason on
 // standard error when this is no Python that we know.
 //
 //export m0_native
 func m0_native() *C.PyObject {
+	C.m0_fine_timers() // of the thread that loaded us
 	if missing := C.m0_load(nil); missing != nil {
 		host.Log("ERROR", "this Python has no "+C.GoString(missing))
 		return nil

@@ -47,6 +47,9 @@ typedef struct m0_call {
 // m0_load finds the interpreter's functions, see m0_api_load.
 const char *m0_load(const char *library);
 
+// m0_fine_timers undoes, for this thread, what keeps Go's sysmon from waking in vain.
+void m0_fine_timers(void);
+
 // m0_module makes the module m0serve._native.
 PyObject *m0_module(void);
 
