@@ -21,8 +21,9 @@ import (
 // them; what else Config names and it cannot do is refused by New.
 type fallback struct {
 	std     http.Server
-	tls     bool // std.TLSConfig says nothing: net/http sets it for itself
-	guarded bool // connections pass a guard
+	h2      *http.Server // of HTTP/2 connections that std accepts; nil without TLS
+	tls     bool         // std.TLSConfig says nothing: net/http sets it for itself
+	guarded bool         // connections pass a guard
 	// firstRequest is how long a drain waits for that of a connection.
 	firstRequest time.Duration
 	guard        guard
@@ -77,7 +78,7 @@ func newFallback(s *Server) (*fallback, error) {
 	if c.TLS != nil {
 		f.std.TLSConfig = c.TLS.Clone()
 		f.std.TLSConfig.MinVersion = max(f.std.TLSConfig.MinVersion, tls.VersionTLS12)
-		f.std.HTTP2 = &http.HTTP2Config{SendPingTimeout: pingAfter}
+		f.splitHTTP2()
 	}
 	if c.Tick != nil && c.TickEvery > 0 {
 		f.running.Go(func() { f.tick(c.Tick, c.TickEvery) })
@@ -211,8 +212,8 @@ func (c *Config) firstRequest() time.Duration { return max(c.drainTimeout(), tim
 
 // drain closes the listeners and idle connections, and lets every request end its
 // connection; empty tells when it is done. http.Server.Shutdown comes later: it
-// drops requests that are on their way, and is wanted only for HTTP/2 peers that
-// keep silent connections.
+// drops requests that are on their way, and is wanted only for connections that say
+// nothing. Those of HTTP/2 are told at once.
 func (f *fallback) drain() {
 	f.mu.Lock()
 	f.draining = true
@@ -221,9 +222,11 @@ func (f *fallback) drain() {
 	}
 	f.mu.Unlock()
 	f.std.SetKeepAlivesEnabled(false)
+	f.goAway()
 	go func() { // ended by close at the latest
 		select {
 		case <-time.After(f.firstRequest):
+			f.goAway() // whose handshake had not ended
 			_ = f.std.Shutdown(f.ended)
 		case <-f.ended.Done():
 		}
