@@ -19,8 +19,8 @@ const entryBytes = 512
 // An answer is one that is kept. It is never written once it is made.
 type answer struct {
 	status  int
-	fields  []field // of the handler, those of one hop left out
-	values  int     // of all fields
+	fields  fields // of the handler, those of one hop left out
+	values  int    // of all fields
 	body    []byte
 	length  []string // Content-Length, with no room behind it
 	vary    []string // names, sorted
@@ -43,30 +43,108 @@ var hop = [...]string{
 	"Proxy-Authentication-Info", "Proxy-Connection", "Te", "Transfer-Encoding", "Upgrade", "Vary",
 }
 
-// newAnswer makes an answer of what the handler has set.
-func newAnswer(r *http.Request, status int, own http.Header, body []byte, tagField string) *answer {
-	a := &answer{
-		status: status, body: slices.Clone(body), length: []string{strconv.Itoa(len(body))},
-		pattern: r.Pattern,
-	}
-	a.vary, _ = varyOf(own)
-	a.variant = string(appendVariant(nil, a.vary, r))
-	connection := strings.Join(own["Connection"], ",")
-	for name, values := range own {
-		switch {
-		case name == tagField:
-			a.tags = splitTags(values)
-		case len(values) == 0, slices.Contains(hop[:], name), names(connection, name):
-		default:
-			a.fields = append(a.fields, field{name, slices.Clone(values)})
-			a.values += len(values)
+// fields are some of a header, few enough to look at all of them.
+type fields []field
+
+// of are the values of the field with that canonical name.
+func (list fields) of(name string) []string {
+	for i := range list {
+		if list[i].name == name {
+			return list[i].values
 		}
+	}
+	return nil
+}
+
+// get is the first value of a field, "" for none.
+func (list fields) get(name string) string { return first(list.of(name)) }
+
+// snapshot is what h has, whose values are h's.
+func snapshot(h http.Header) fields {
+	if len(h) == 0 {
+		return nil
+	}
+	list := make(fields, 0, len(h))
+	for name, values := range h {
+		list = append(list, field{name, values})
+	}
+	return list
+}
+
+// difference is what is set in h and was not before, with room for a Date, and room
+// for two values.
+func difference(h http.Header, before fields) (own fields, two []string) {
+	own = make(fields, 0, len(h)+1)
+	room := make([]string, 2, 2+len(h)) // most have one value
+	for name, values := range h {
+		if old := before.of(name); old == nil || !slices.Equal(old, values) {
+			start := len(room)
+			room = append(room, values...)
+			own = append(own, field{name, room[start:len(room):len(room)]})
+		}
+	}
+	return own, room[:2:2]
+}
+
+// newAnswer makes an answer of what the handler has set, which becomes the answer's.
+func (u *run) newAnswer(status int, body []byte) *answer {
+	a := &answer{
+		status: status, body: trimmed(body), vary: u.vary, life: u.life, pattern: u.inner.Pattern,
+	}
+	a.variant = string(appendVariant(nil, a.vary, &u.inner))
+	connection := strings.Join(u.own.of("Connection"), ",")
+	dated := false
+	a.fields = u.own[:0]
+	for _, f := range u.own {
+		switch {
+		case f.name == u.c.cfg.TagField:
+			a.tags = splitTags(f.values)
+		case len(f.values) == 0, slices.Contains(hop[:], f.name), names(connection, f.name):
+		default:
+			a.fields = append(a.fields, f)
+			a.values += len(f.values)
+			dated = dated || f.name == "Date"
+		}
+	}
+	u.two[0] = strconv.Itoa(len(a.body))
+	a.length = u.two[:1:1]
+	if !dated { // or a client takes it for one of the moment it is sent
+		u.two[1] = u.c.date(a.life.made)
+		a.fields = append(a.fields, field{"Date", u.two[1:]})
+		a.values++
 	}
 	return a
 }
 
+// A stamp is a Date.
+type stamp struct {
+	second int64
+	text   string
+}
+
+// date is made once a second.
+func (c *Cache) date(at time.Time) string {
+	s := c.stamp.Load()
+	if s == nil || s.second != at.Unix() {
+		s = &stamp{at.Unix(), at.UTC().Format(http.TimeFormat)}
+		c.stamp.Store(s)
+	}
+	return s.text
+}
+
+// trimmed is body, without much room behind it.
+func trimmed(body []byte) []byte {
+	if cap(body)-len(body) > len(body)/4 {
+		return slices.Clone(body)
+	}
+	return body
+}
+
 // names reports whether the list names the field.
 func names(list, name string) bool {
+	if list == "" {
+		return false
+	}
 	for item := range strings.SplitSeq(list, ",") {
 		if strings.EqualFold(strings.Trim(item, " \t"), name) {
 			return true
@@ -83,18 +161,6 @@ func splitTags(values []string) (tags []string) {
 	}
 	slices.Sort(tags)
 	return slices.Compact(tags)
-}
-
-// date gives the answer the time at which it was made, so that a client does
-// not take it for one of the moment it is sent.
-func (a *answer) date(now time.Time) {
-	for _, f := range a.fields {
-		if f.name == "Date" {
-			return
-		}
-	}
-	a.fields = append(a.fields, field{"Date", []string{now.UTC().Format(http.TimeFormat)}})
-	a.values++
 }
 
 // size is what the answer costs under a key.

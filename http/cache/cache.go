@@ -18,13 +18,14 @@ type Cache struct {
 
 	mu      sync.RWMutex
 	store   *store
-	running map[*flight]struct{} // answers that are being made
-	flights map[string]*flight   // those that may be waited for, by whole key
+	running *flight            // answers that are being made, a list
+	flights map[string]*flight // those that may be waited for, by whole key
 
 	closing   context.Context
 	close     context.CancelFunc
 	refreshes sync.WaitGroup
 	renewing  atomic.Int32 // refreshes at work
+	stamp     atomic.Pointer[stamp]
 	counts    counters
 }
 
@@ -53,7 +54,7 @@ func New(cfg Config) *Cache {
 	cfg = cfg.filled()
 	c := &Cache{
 		cfg: cfg, store: newStore(cfg.MaxBytes, cfg.MaxEntries),
-		running: make(map[*flight]struct{}), flights: make(map[string]*flight),
+		flights: make(map[string]*flight),
 	}
 	c.closing, c.close = context.WithCancel(context.Background())
 	return c
@@ -77,7 +78,7 @@ func (c *Cache) Stats() Stats {
 		Shared: c.counts.shared.Load(), Stale: c.counts.stale.Load(),
 		Passes: c.counts.passed.Load(), Refreshes: c.counts.refreshed.Load(),
 		Evictions: c.store.evictions, Invalidated: c.counts.invalidated.Load(),
-		Panics: c.counts.panics.Load(), Entries: len(c.store.entries), Bytes: c.store.bytes(),
+		Panics: c.counts.panics.Load(), Entries: c.store.count, Bytes: c.store.bytes(),
 	}
 }
 
@@ -90,7 +91,7 @@ func (c *Cache) Invalidate(keys ...string) (entries int) {
 	defer c.mu.Unlock()
 	for _, key := range keys {
 		if res := c.store.resources[key]; res != nil {
-			entries += c.removeLocked(res.entries)
+			entries += c.removeAllLocked(res)
 		}
 		c.abandonLocked(func(f *flight) bool { return f.primary == key })
 	}
@@ -104,7 +105,7 @@ func (c *Cache) InvalidatePrefix(prefix string) (entries int) {
 	defer c.mu.Unlock()
 	for key, res := range c.store.resources {
 		if strings.HasPrefix(key, prefix) {
-			entries += c.removeLocked(res.entries)
+			entries += c.removeAllLocked(res)
 		}
 	}
 	c.abandonLocked(func(f *flight) bool { return strings.HasPrefix(f.primary, prefix) })
@@ -124,6 +125,14 @@ func (c *Cache) InvalidateTag(tags ...string) (entries int) {
 	return entries
 }
 
+func (c *Cache) removeAllLocked(res *resource) (n int) {
+	for ; res.first != nil; n++ {
+		c.store.remove(res.first)
+	}
+	c.counts.invalidated.Add(uint64(n))
+	return n
+}
+
 func (c *Cache) removeLocked(entries map[*entry]struct{}) int {
 	n := len(entries)
 	for e := range entries {
@@ -135,7 +144,7 @@ func (c *Cache) removeLocked(entries map[*entry]struct{}) int {
 
 // abandonLocked keeps the answers of some flights from being kept or joined.
 func (c *Cache) abandonLocked(is func(*flight) bool) {
-	for f := range c.running {
+	for f := c.running; f != nil; f = f.next {
 		if is(f) {
 			f.lost = true
 			c.unlistLocked(f)
@@ -164,43 +173,36 @@ func (c *Cache) appendKey(dst []byte, r *http.Request) []byte {
 type found struct {
 	key     []byte // whole
 	primary int    // of it, the length of the key without the variant
-	answer  *answer
-	pass    bool // nobody waits for it
+	pass    bool   // nobody waits for it
 }
 
-// findLocked looks for r; the lock may be held for reading only. room is where
-// the key is made.
-func (c *Cache) findLocked(r *http.Request, room []byte, now time.Time) (f found) {
-	f.key = c.appendKey(room, r)
-	f.primary = len(f.key)
+// findLocked looks for r, whose key without the variant f has, and adds that; the
+// lock may be held for reading only. f goes by value, so that its key may be on the
+// stack.
+func (c *Cache) findLocked(r *http.Request, f found) (found, *answer) {
+	f.key, f.pass = f.key[:f.primary], false
 	res := c.store.resources[string(f.key)]
 	if res == nil {
-		return f
+		return f, nil
 	}
 	f.key = appendVariant(f.key, res.vary, r)
-	e := c.store.entries[string(f.key)]
+	e := res.find(f.key[f.primary:])
 	if e == nil {
-		return f
+		return f, nil
 	}
 	e.use()
-	if e.answer == nil {
-		f.pass = now.Before(e.pass)
-		return f
-	}
-	f.answer = e.answer
-	return f
+	f.pass = e.answer == nil && time.Now().Before(e.pass)
+	return f, e.answer
 }
 
 // keepLocked keeps a, or, for nil, notes that nobody shall wait for a while.
-func (c *Cache) keepLocked(r *http.Request, primary string, a *answer, now time.Time) {
+func (c *Cache) keepLocked(r *http.Request, primary string, a *answer) {
 	var own []string
+	var pass time.Time
 	if a != nil {
 		own = a.vary
+	} else {
+		pass = time.Now().Add(c.cfg.PassFor)
 	}
-	vary, ok := c.store.widen(primary, own)
-	if !ok {
-		return
-	}
-	key := primary + string(appendVariant(nil, vary, r))
-	c.store.put(primary, key, vary, a, now.Add(c.cfg.PassFor))
+	c.store.keep(primary, own, r, a, pass)
 }

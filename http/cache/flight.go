@@ -17,24 +17,54 @@ type flight struct {
 	waiting int  // who wants it, who makes it included; at 0 it is cancelled
 	lost    bool // not to be kept: it was invalidated, or nobody wants it
 	ended   bool // those who waited have been told
+	listed  bool // in flights
 	cancel  context.CancelFunc
 
 	leadLeft bool
 
-	done   chan struct{}
-	answer *answer // nil: there is none to share
+	next, last *flight // that run
+
+	done   chan struct{} // made by the first who waits
+	answer *answer       // nil: there is none to share
 }
 
-// beginLocked makes a flight, and the context of its handler, which ends with
-// parent, or when nobody waits any more.
-func (c *Cache) beginLocked(parent context.Context, f *found) (*flight, context.Context) {
+// beginLocked makes a flight and its run, and the context of its handler, which ends
+// with parent, or when nobody waits any more. nil is the context of r without its end.
+func (c *Cache) beginLocked(
+	r *http.Request, f found, parent context.Context,
+) (*run, context.Context) {
 	key := string(f.key)
-	fl := &flight{key: key, primary: key[:f.primary], waiting: 1, done: make(chan struct{})}
+	u := &run{c: c, values: detached{r.Context()}}
+	u.f.key, u.f.primary, u.f.waiting = key, key[:f.primary], 1
+	if parent == nil {
+		parent = &u.values
+	}
 	ctx, cancel := context.WithCancel(parent)
-	fl.cancel = cancel
-	c.running[fl] = struct{}{}
-	return fl, ctx
+	u.f.cancel = cancel
+	u.f.next = c.running
+	if u.f.next != nil {
+		u.f.next.last = &u.f
+	}
+	c.running = &u.f
+	return u, ctx
 }
+
+// joinLocked is called by whoever will wait for done.
+func (f *flight) joinLocked() {
+	f.waiting++
+	if f.done == nil {
+		f.done = make(chan struct{})
+	}
+}
+
+// A detached context has the values of another one and does not end with it, as that
+// of context.WithoutCancel. It needs no memory of its own.
+type detached struct{ of context.Context }
+
+func (d *detached) Deadline() (end time.Time, ok bool) { return end, false }
+func (d *detached) Done() <-chan struct{}              { return nil }
+func (d *detached) Err() error                         { return nil }
+func (d *detached) Value(key any) any                  { return d.of.Value(key) }
 
 // leave is called for whoever waits and does not want the answer any more.
 func (c *Cache) leave(f *flight) {
@@ -63,9 +93,28 @@ func (c *Cache) leaveLocked(f *flight) {
 	}
 }
 
+func (c *Cache) endRunLocked(f *flight) {
+	if f.next != nil {
+		f.next.last = f.last
+	}
+	if f.last != nil {
+		f.last.next = f.next
+	} else {
+		c.running = f.next
+	}
+	f.next, f.last = nil, nil
+}
+
+// listLocked lets others wait for f.
+func (c *Cache) listLocked(f *flight) {
+	c.flights[f.key] = f
+	f.listed = true
+}
+
 func (c *Cache) unlistLocked(f *flight) {
-	if c.flights[f.key] == f {
+	if f.listed {
 		delete(c.flights, f.key)
+		f.listed = false
 	}
 }
 
@@ -90,7 +139,7 @@ func (c *Cache) end(f *flight, r *http.Request, a *answer, how outcome) {
 	if f.leadLeft {
 		f.cancel()
 	}
-	delete(c.running, f)
+	c.endRunLocked(f)
 	c.unlistLocked(f)
 	f.answer = a
 	if how != failed && !f.lost {
@@ -98,7 +147,9 @@ func (c *Cache) end(f *flight, r *http.Request, a *answer, how outcome) {
 		if how == unshared {
 			kept = nil
 		}
-		c.keepLocked(r, f.primary, kept, time.Now())
+		c.keepLocked(r, f.primary, kept)
 	}
-	close(f.done)
+	if f.done != nil {
+		close(f.done)
+	}
 }

@@ -9,69 +9,81 @@ import (
 	"log/slog"
 	"maps"
 	"net/http"
-	"slices"
 	"time"
 
 	"m0serve.dev/http/internal/capture"
 )
 
 // A run is one run of the handler for a flight. It belongs to the goroutine of
-// the handler.
+// the handler, but for f, which is the Cache's.
 type run struct {
 	c      *Cache
-	f      *flight
+	f      flight
+	values detached // what the handler's context has of the request's
 	w      http.ResponseWriter
 	r      *http.Request // as the client sent it
-	inner  *http.Request // as the handler gets it
+	inner  http.Request  // as the handler gets it
 	stale  *answer       // for errors; nil: none
-	before http.Header   // what outer handlers had set
-	own    http.Header   // what the handler has set, once it has begun
+	before fields        // what outer handlers had set
+	own    fields        // what the handler has set, once it has begun
+	two    []string      // room for values
+	vary   []string
 	life   lifetime
+	told   bool // those who wait
 	sent   bool // something has, or its connection is somebody else's
 	out    capture.Writer
 }
 
 // fly runs the handler and sends its answer, or the stale one.
-func (c *Cache) fly(
-	ctx context.Context, w http.ResponseWriter, r *http.Request, next http.Handler,
-	f *flight, stale *answer,
+func (u *run) fly(
+	ctx context.Context, w http.ResponseWriter, r *http.Request, next http.Handler, stale *answer,
 ) {
-	u := &run{c: c, f: f, w: w, r: r, inner: withoutConditions(r, ctx)}
-	u.before = maps.Clone(w.Header())
+	u.w, u.r = w, r
+	u.inner = *r.WithContext(ctx)
+	u.inner.Header = withoutConditions(r.Header)
+	u.before = snapshot(w.Header())
 	if stale != nil && stale.age(time.Now()) < stale.life.fresh+stale.life.staleIfError &&
 		stale.fits(r) {
 		u.stale = stale
 	}
-	u.out.Reset(w, u, c.cfg.MaxBody)
+	u.out.Reset(w, u, u.c.cfg.MaxBody)
 	returned := false
 	defer func() {
-		defer f.cancel()
-		defer c.end(f, u.inner, nil, failed)
+		defer u.f.cancel()
+		defer u.end(nil, failed)
 		if !returned && u.stale != nil && !u.sent {
 			u.coverPanic(recover())
 		}
 	}()
-	next.ServeHTTP(&u.out, u.inner)
+	next.ServeHTTP(&u.out, &u.inner)
 	r.Pattern = u.inner.Pattern
 	u.finish()
 	returned = true
 }
 
-// withoutConditions is r for a handler that has to answer whole.
-func withoutConditions(r *http.Request, ctx context.Context) *http.Request {
-	inner := r.WithContext(ctx)
-	if len(r.Header["If-None-Match"]) > 0 || len(r.Header["If-Modified-Since"]) > 0 {
-		inner.Header = maps.Clone(r.Header)
-		delete(inner.Header, "If-None-Match")
-		delete(inner.Header, "If-Modified-Since")
+// end tells those who wait, once; see Cache.end.
+func (u *run) end(a *answer, how outcome) {
+	if !u.told {
+		u.told = true
+		u.c.end(&u.f, &u.inner, a, how)
 	}
-	return inner
+}
+
+// withoutConditions is h for a handler that has to answer whole.
+func withoutConditions(h http.Header) http.Header {
+	if len(h["If-None-Match"]) == 0 && len(h["If-Modified-Since"]) == 0 {
+		return h
+	}
+	h = maps.Clone(h)
+	delete(h, "If-None-Match")
+	delete(h, "If-Modified-Since")
+	return h
 }
 
 // Begun implements capture.Owner.
 func (u *run) Begun(status int) capture.Verdict {
 	h := u.w.Header()
-	u.own = difference(h, u.before)
+	u.own, u.two = difference(h, u.before)
 	delete(h, u.c.cfg.TagField)
 	if status >= 500 && u.stale != nil {
 		u.sendStale()
@@ -79,12 +91,13 @@ func (u *run) Begun(status int) capture.Verdict {
 	}
 	var ok bool
 	u.life, ok = u.c.cfg.lifetimeOf(u.r, status, u.own, time.Now())
-	if _, comparable := varyOf(u.own); !ok || !comparable {
+	vary, comparable := varyOf(u.own)
+	if u.vary = vary; !ok || !comparable {
 		how := unshared
 		if status >= 500 {
 			how = failed
 		}
-		u.c.end(u.f, u.inner, nil, how)
+		u.end(nil, how)
 		return capture.Pass
 	}
 	return capture.Keep
@@ -94,18 +107,7 @@ func (u *run) Begun(status int) capture.Verdict {
 func (u *run) Passing() {
 	u.sent = true
 	u.c.counts.passed.Add(1)
-	u.c.end(u.f, u.inner, nil, unshared)
-}
-
-// difference is what is set in h and was not before.
-func difference(h, before http.Header) http.Header {
-	own := make(http.Header, len(h))
-	for name, values := range h {
-		if old, was := before[name]; !was || !slices.Equal(old, values) {
-			own[name] = slices.Clone(values)
-		}
-	}
-	return own
+	u.end(nil, unshared)
 }
 
 // finish keeps the answer, tells those who wait, and sends it.
@@ -114,13 +116,11 @@ func (u *run) finish() {
 	if !ok {
 		// It went through, or a stale one was sent, or nothing was said: then the
 		// server answers 200, or the connection is held.
-		u.c.end(u.f, u.inner, nil, unshared)
+		u.end(nil, unshared)
 		return
 	}
-	a := newAnswer(u.inner, status, u.own, body, u.c.cfg.TagField)
-	a.life = u.life
-	a.date(a.life.made)
-	u.c.end(u.f, u.inner, a, shareable)
+	a := u.newAnswer(status, body)
+	u.end(a, shareable)
 	u.sent = true
 	a.write(u.w, u.r)
 }
@@ -130,9 +130,11 @@ func (u *run) sendStale() {
 	u.sent = true
 	h := u.w.Header()
 	clear(h)
-	maps.Copy(h, u.before)
+	for _, f := range u.before {
+		h[f.name] = f.values
+	}
 	u.c.counts.stale.Add(1)
-	u.c.end(u.f, u.inner, u.stale, failed)
+	u.end(u.stale, failed)
 	u.stale.send(u.w, u.r, time.Now())
 }
 
@@ -154,12 +156,12 @@ func (u *run) coverPanic(p any) {
 // refreshLocked renews a stale answer behind its client's back, unless too many
 // are being renewed already. The handler's context has nothing of the client's:
 // that may end before it, and what its values say is no matter of a shared answer.
-func (c *Cache) refreshLocked(r *http.Request, next http.Handler, f *found) {
+func (c *Cache) refreshLocked(r *http.Request, next http.Handler, f found) {
 	if c.closing.Err() != nil || int(c.renewing.Load()) >= c.cfg.Refreshes {
 		return
 	}
-	fl, ctx := c.beginLocked(c.closing, f)
-	c.flights[fl.key] = fl
+	u, ctx := c.beginLocked(r, f, c.closing)
+	c.listLocked(&u.f)
 	ctx, cancel := context.WithTimeout(ctx, c.cfg.RefreshTimeout)
 	inner := r.Clone(ctx)
 	inner.Method, inner.Body = http.MethodGet, http.NoBody
@@ -167,21 +169,21 @@ func (c *Cache) refreshLocked(r *http.Request, next http.Handler, f *found) {
 	c.refreshes.Go(func() {
 		defer c.renewing.Add(-1)
 		defer cancel()
-		c.refresh(ctx, inner, next, fl)
+		c.refresh(ctx, inner, next, u)
 	})
 }
 
 // refresh runs the handler with nobody at the other end.
-func (c *Cache) refresh(ctx context.Context, r *http.Request, next http.Handler, f *flight) {
+func (c *Cache) refresh(ctx context.Context, r *http.Request, next http.Handler, u *run) {
 	defer func() {
 		if p := recover(); p != nil && p != http.ErrAbortHandler {
 			c.counts.panics.Add(1)
 			c.cfg.Log.LogAttrs(ctx, slog.LevelError, "cache: a refresh panicked",
-				slog.String("key", f.primary), slog.String("panic", fmt.Sprint(p)))
+				slog.String("key", u.f.primary), slog.String("panic", fmt.Sprint(p)))
 		}
 	}()
 	c.counts.refreshed.Add(1)
-	c.fly(ctx, &nobody{header: make(http.Header)}, r, next, f, nil)
+	u.fly(ctx, &nobody{header: make(http.Header)}, r, next, nil)
 }
 
 // errNobody ends a handler that streams to nobody.

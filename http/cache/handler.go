@@ -33,31 +33,34 @@ func (c *Cache) Wrap(next http.Handler) http.Handler {
 }
 
 func (c *Cache) serve(w http.ResponseWriter, r *http.Request, next http.Handler, way way) {
-	if c.serveFresh(w, r) {
+	var room [256]byte
+	f := found{key: c.appendKey(room[:0], r)}
+	f.primary = len(f.key)
+	if c.serveFresh(w, r, f) {
 		return
 	}
 	for range triesMax {
-		f, fl, ctx, done := c.decide(w, r, next, way)
+		d := c.decide(w, r, next, way, f)
 		switch {
-		case done:
+		case d.done:
 			return
-		case ctx != nil:
-			c.lead(ctx, w, r, next, fl, f.answer)
+		case d.run != nil:
+			d.run.lead(d.ctx, w, r, next, d.stale)
 			return
-		case fl == nil: // nobody waits for it
-			c.alone(w, r, next, &f)
+		case d.flight == nil: // nobody waits for it
+			c.alone(w, r, next, f, d.stale)
 			return
 		}
 		select {
-		case <-fl.done:
+		case <-d.flight.done:
 		case <-r.Context().Done():
-			c.leave(fl)
+			c.leave(d.flight)
 			middleware.WriteProblem(w, r, middleware.Problem{Status: http.StatusServiceUnavailable})
 			return
 		}
-		switch a := fl.answer; {
+		switch a := d.flight.answer; {
 		case a == nil:
-			c.alone(w, r, next, &f)
+			c.alone(w, r, next, f, d.stale)
 			return
 		case a.fits(r):
 			c.counts.shared.Add(1)
@@ -65,17 +68,19 @@ func (c *Cache) serve(w http.ResponseWriter, r *http.Request, next http.Handler,
 			return
 		}
 	}
-	c.alone(w, r, next, &found{})
+	c.alone(w, r, next, f, nil)
 }
 
 // serveFresh is the short way of a hit, under a lock that hits share.
-func (c *Cache) serveFresh(w http.ResponseWriter, r *http.Request) bool {
-	var room [256]byte
-	now := time.Now()
+func (c *Cache) serveFresh(w http.ResponseWriter, r *http.Request, f found) bool {
 	c.mu.RLock()
-	a := c.findLocked(r, room[:0], now).answer
+	_, a := c.findLocked(r, f)
 	c.mu.RUnlock()
-	if a == nil || a.age(now) >= a.life.fresh {
+	if a == nil {
+		return false
+	}
+	now := time.Now()
+	if a.age(now) >= a.life.fresh {
 		return false
 	}
 	c.counts.hits.Add(1)
@@ -83,48 +88,58 @@ func (c *Cache) serveFresh(w http.ResponseWriter, r *http.Request) bool {
 	return true
 }
 
-// decide finds what to do with r where nothing fresh was found: done when it
-// was answered; with a context for who makes the answer, with a flight alone
-// for who waits, and with neither for who does not.
+// A decision says what becomes of a request where nothing fresh was found: with a
+// run it makes the answer, with a flight it waits for it, with neither it does not.
+type decision struct {
+	done   bool // it was answered
+	run    *run
+	ctx    context.Context // of the run
+	flight *flight
+	stale  *answer // for errors; nil: none
+}
+
 func (c *Cache) decide(
-	w http.ResponseWriter, r *http.Request, next http.Handler, way way,
-) (f found, fl *flight, ctx context.Context, done bool) {
-	now := time.Now()
+	w http.ResponseWriter, r *http.Request, next http.Handler, way way, f found,
+) (d decision) {
 	c.mu.Lock()
-	f = c.findLocked(r, nil, now)
-	fl = c.flights[string(f.key)]
-	a := f.answer
+	f, a := c.findLocked(r, f)
+	d.flight, d.stale = c.flights[string(f.key)], a
+	var now time.Time
+	if a != nil {
+		now = time.Now()
+	}
 	switch {
 	case a != nil && a.age(now) < a.life.fresh+a.life.staleWhile:
 		fresh := a.age(now) < a.life.fresh // it came meanwhile
-		if !fresh && fl == nil {
-			c.refreshLocked(r, next, &f)
+		if !fresh && d.flight == nil {
+			c.refreshLocked(r, next, f)
 		}
 		c.mu.Unlock()
 		c.countUse(fresh)
 		a.send(w, r, now)
-		return f, nil, nil, true
+		d.done = true
+		return d
 	case way == onlyAsks:
 		c.mu.Unlock()
 		middleware.WriteProblem(w, r, middleware.Problem{Status: http.StatusGatewayTimeout})
-		return f, nil, nil, true
+		d.done = true
+		return d
 	case r.Method == http.MethodHead:
 		c.mu.Unlock()
 		c.counts.misses.Add(1)
 		next.ServeHTTP(w, r)
-		return f, nil, nil, true
+		d.done = true
+		return d
 	case f.pass:
-	case fl != nil:
-		fl.waiting++
+		d.flight = nil
+	case d.flight != nil:
+		d.flight.joinLocked()
 	default:
-		fl, ctx = c.beginLocked(context.WithoutCancel(r.Context()), &f)
-		c.flights[fl.key] = fl
+		d.run, d.ctx = c.beginLocked(r, f, nil)
+		c.listLocked(&d.run.f)
 	}
 	c.mu.Unlock()
-	if f.pass {
-		fl = nil
-	}
-	return f, fl, ctx, false
+	return d
 }
 
 func (c *Cache) countUse(fresh bool) {
@@ -137,27 +152,25 @@ func (c *Cache) countUse(fresh bool) {
 
 // alone runs the handler for r and nobody else. What it says is kept all the
 // same where it may be.
-func (c *Cache) alone(w http.ResponseWriter, r *http.Request, next http.Handler, f *found) {
-	if f.key == nil {
-		f.key = c.appendKey(nil, r)
-		f.primary = len(f.key)
-	}
+func (c *Cache) alone(
+	w http.ResponseWriter, r *http.Request, next http.Handler, f found, stale *answer,
+) {
 	c.mu.Lock()
-	fl, ctx := c.beginLocked(context.WithoutCancel(r.Context()),
-		f) // in no list, so that nobody waits for it
+	u, ctx := c.beginLocked(r, f, nil) // in no list, so that nobody waits for it
 	c.mu.Unlock()
-	c.lead(ctx, w, r, next, fl, f.answer)
+	u.lead(ctx, w, r, next, stale)
 }
 
 // lead runs the handler for a flight, in the place of all who wait for it.
-func (c *Cache) lead(
-	ctx context.Context, w http.ResponseWriter, r *http.Request, next http.Handler,
-	f *flight, stale *answer,
+func (u *run) lead(
+	ctx context.Context, w http.ResponseWriter, r *http.Request, next http.Handler, stale *answer,
 ) {
-	c.counts.misses.Add(1)
-	stop := context.AfterFunc(r.Context(), func() { c.leaveLead(f) })
-	defer stop()
-	c.fly(ctx, w, r, next, f, stale)
+	u.c.counts.misses.Add(1)
+	if r.Context().Done() != nil {
+		stop := context.AfterFunc(r.Context(), func() { u.c.leaveLead(&u.f) })
+		defer stop()
+	}
+	u.fly(ctx, w, r, next, stale)
 }
 
 // serveChange hands on a request that changes something.

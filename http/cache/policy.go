@@ -35,12 +35,16 @@ func parseDirectives(lines []string) directives {
 	return d
 }
 
-// nextDirective cuts one directive off; a comma in a quoted value ends nothing.
+// nextDirective cuts one directive off; a comma in a quoted value ends nothing, and
+// neither does a quote behind a backslash there (RFC 9110 section 5.6.4).
 func nextDirective(line string) (name, value, rest string) {
 	end, quoted := 0, false
 	for ; end < len(line) && (quoted || line[end] != ','); end++ {
-		if line[end] == '"' {
+		switch {
+		case line[end] == '"':
 			quoted = !quoted
+		case quoted && line[end] == '\\' && end+1 < len(line):
+			end++
 		}
 	}
 	rest = strings.TrimPrefix(line[end:], ",")
@@ -111,23 +115,28 @@ type lifetime struct {
 // lifetimeOf applies RFC 9111 section 3: ok is false for what is not kept. own
 // are the fields that the handler has set.
 func (cfg *Config) lifetimeOf(
-	r *http.Request, status int, own http.Header, now time.Time,
+	r *http.Request, status int, own fields, now time.Time,
 ) (l lifetime, ok bool) {
-	d := parseDirectives(own["Cache-Control"])
+	d := parseDirectives(own.of("Cache-Control"))
 	authorized := len(r.Header["Authorization"]) > 0
 	switch {
 	case !slices.Contains(kept[:], status),
 		d.noStore, d.noCache, d.private,
 		authorized && !d.public && d.sharedMaxAge < 0 && !d.mustRevalidate,
-		len(own["Set-Cookie"]) > 0, len(own["Content-Range"]) > 0, len(own["Trailer"]) > 0,
-		len(own["Transfer-Encoding"]) > 0,
-		strings.HasPrefix(own.Get("Content-Type"), "text/event-stream"):
+		len(own.of("Set-Cookie")) > 0, len(own.of("Content-Range")) > 0, len(own.of("Trailer")) > 0,
+		len(own.of("Transfer-Encoding")) > 0,
+		strings.HasPrefix(own.get("Content-Type"), "text/event-stream"):
 		return l, false
 	}
-	if n, err := strconv.Atoi(own.Get("Content-Length")); err == nil && n > cfg.MaxBody {
-		return l, false
+	if said := own.get("Content-Length"); said != "" {
+		if n, err := strconv.Atoi(said); err == nil && n > cfg.MaxBody {
+			return l, false
+		}
 	}
-	l.made = now.Add(-max(least(-1, own.Get("Age")), 0))
+	l.made = now
+	if said := own.get("Age"); said != "" {
+		l.made = now.Add(-least(-1, said))
+	}
 	l.fresh = d.freshness(own, now)
 	if l.fresh < 0 {
 		if cfg.Freshness == 0 || status != http.StatusOK || authorized ||
@@ -144,8 +153,8 @@ func (cfg *Config) lifetimeOf(
 }
 
 // freshness is RFC 9111 section 4.2.1 for a shared cache; -1 for nothing said.
-func (d *directives) freshness(own http.Header, now time.Time) time.Duration {
-	expires := own["Expires"]
+func (d *directives) freshness(own fields, now time.Time) time.Duration {
+	expires := own.of("Expires")
 	switch {
 	case d.sharedMaxAge >= 0:
 		return d.sharedMaxAge
@@ -158,7 +167,7 @@ func (d *directives) freshness(own http.Header, now time.Time) time.Duration {
 	if err != nil {
 		return 0
 	}
-	if date, err := http.ParseTime(own.Get("Date")); err == nil {
+	if date, err := http.ParseTime(own.get("Date")); err == nil {
 		now = date
 	}
 	return max(at.Sub(now), 0)
@@ -173,8 +182,8 @@ func orElse(said, fallback time.Duration) time.Duration {
 
 // varyOf gives the names in Vary, canonical and sorted; ok is false where an
 // answer depends on more than can be compared.
-func varyOf(own http.Header) (names []string, ok bool) {
-	for _, line := range own["Vary"] {
+func varyOf(own fields) (names []string, ok bool) {
+	for _, line := range own.of("Vary") {
 		for name := range strings.SplitSeq(line, ",") {
 			switch name = strings.Trim(name, " \t"); name {
 			case "":

@@ -3,11 +3,12 @@
 package cache
 
 import (
+	"hash/maphash"
+	"math/bits"
+	"net/http"
 	"slices"
 	"sync/atomic"
 	"time"
-
-	"m0serve.dev/core/hash"
 )
 
 // smallShare is the part of all bytes, one in so many, that what is new may
@@ -26,8 +27,8 @@ type store struct {
 	maxBytes   int64
 	maxEntries int
 
-	entries   map[string]*entry    // by whole key
 	resources map[string]*resource // by the key without the variant
+	count     int                  // entries
 	tagged    map[string]map[*entry]struct{}
 	small     queue
 	main      queue
@@ -35,16 +36,19 @@ type store struct {
 	evictions uint64
 }
 
-// A resource is what is known under one key.
+// A resource is what is known under one key. It holds its entries in a list, and by
+// their variants as soon as there are two.
 type resource struct {
-	vary    []string // of all its answers so far; replaced, never written
-	entries map[*entry]struct{}
+	key      string
+	vary     []string // of all its answers so far; replaced, never written
+	first    *entry
+	variants map[string]*entry // nil: first is the only one
 }
 
 // An entry is one variant of a resource.
 type entry struct {
-	key     string // whole
-	primary string
+	variant string
+	hash    uint64 // of key and variant
 	res     *resource
 	answer  *answer   // nil: nobody waits here until pass
 	pass    time.Time // end of that
@@ -53,6 +57,44 @@ type entry struct {
 	in      *queue
 	newer   *entry
 	older   *entry
+
+	before, after *entry // of the resource
+}
+
+// find is the entry of a variant, nil for none.
+func (res *resource) find(variant []byte) *entry {
+	switch e := res.first; {
+	case res.variants != nil:
+		return res.variants[string(variant)]
+	case e != nil && e.variant == string(variant):
+		return e
+	}
+	return nil
+}
+
+func (res *resource) add(e *entry) {
+	e.res, e.after = res, res.first
+	if e.after != nil {
+		e.after.before = e
+		if res.variants == nil {
+			res.variants = map[string]*entry{e.after.variant: e.after}
+		}
+		res.variants[e.variant] = e
+	}
+	res.first = e
+}
+
+func (res *resource) remove(e *entry) {
+	if e.after != nil {
+		e.after.before = e.before
+	}
+	if e.before != nil {
+		e.before.after = e.after
+	} else {
+		res.first = e.after
+	}
+	e.before, e.after = nil, nil
+	delete(res.variants, e.variant)
 }
 
 // A queue is a list with its newest entry first.
@@ -90,35 +132,45 @@ func (q *queue) remove(e *entry) {
 	q.count--
 }
 
-// ghosts are the hashes of what has left the small queue, the last so many.
+// ghosts are the hashes of what has left the small queue, the last max at most: each
+// has one slot, which another one may take.
 type ghosts struct {
-	set  map[uint64]struct{}
-	ring []uint64
-	at   int
-	max  int
+	seed  maphash.Seed
+	slots []ghost // a power of two of them; nil: nothing has left
+	count uint64  // of all that were added
+	max   int
 }
 
-func (g *ghosts) add(key string) {
-	h := hashOf(key)
-	if _, there := g.set[h]; there {
-		return
+type ghost struct {
+	hash uint64
+	at   uint64 // count when it was added; 0: none
+}
+
+func (g *ghosts) slot(hash uint64) *ghost { return &g.slots[hash&uint64(len(g.slots)-1)] }
+
+func (g *ghosts) add(hash uint64) {
+	if g.slots == nil {
+		g.slots = make([]ghost, 1<<bits.Len(uint(2*g.max-1)))
 	}
-	g.set[h] = struct{}{}
-	if len(g.ring) < g.max {
-		g.ring = append(g.ring, h)
-		return
+	g.count++
+	*g.slot(hash) = ghost{hash, g.count}
+}
+
+func (g *ghosts) has(hash uint64) bool {
+	if g.slots == nil {
+		return false
 	}
-	delete(g.set, g.ring[g.at])
-	g.ring[g.at] = h
-	g.at = (g.at + 1) % g.max
+	s := g.slot(hash)
+	return s.hash == hash && s.at != 0 && g.count-s.at < uint64(g.max)
 }
 
-func (g *ghosts) has(key string) bool {
-	_, there := g.set[hashOf(key)]
-	return there
+func (g *ghosts) hashOf(key, variant string) uint64 {
+	h := maphash.String(g.seed, key)
+	if variant != "" {
+		h = bits.RotateLeft64(h, 1) ^ maphash.String(g.seed, variant)
+	}
+	return h
 }
-
-func hashOf(key string) uint64 { return hash.XXH64([]byte(key)) }
 
 func newStore(maxBytes int64, maxEntries int) *store {
 	s := &store{maxBytes: maxBytes, maxEntries: maxEntries}
@@ -127,11 +179,10 @@ func newStore(maxBytes int64, maxEntries int) *store {
 }
 
 func (s *store) clear() {
-	s.entries = make(map[string]*entry)
 	s.resources = make(map[string]*resource)
 	s.tagged = make(map[string]map[*entry]struct{})
 	s.small, s.main = queue{}, queue{}
-	s.ghosts = ghosts{set: make(map[uint64]struct{}), max: s.maxEntries}
+	s.ghosts = ghosts{seed: maphash.MakeSeed(), max: s.maxEntries}
 }
 
 func (s *store) bytes() int64 { return s.small.bytes + s.main.bytes }
@@ -143,53 +194,67 @@ func (e *entry) use() {
 	}
 }
 
-// put keeps a under key, in the place of what was there. nil is a note that
-// nobody waits until pass. vary is what the keys of primary tell apart.
-func (s *store) put(primary, key string, vary []string, a *answer, pass time.Time) {
+// keep keeps a under key for requests that say what r says in vary and in all that
+// others under the key depend on. nil is a note that nobody waits until pass.
+// Entries whose variants told less apart are not found any more and leave in time.
+func (s *store) keep(key string, vary []string, r *http.Request, a *answer, pass time.Time) {
+	res := s.resources[key]
+	if res != nil {
+		var ok bool
+		if vary, ok = widen(res.vary, vary); !ok {
+			return
+		}
+	}
+	variant := string(appendVariant(nil, vary, r))
+	var e *entry
+	if res != nil {
+		e = res.find([]byte(variant))
+	}
 	in := &s.small
-	e := s.entries[key]
-	switch {
-	case e != nil:
+	if e != nil {
 		in = e.in
 		in.remove(e)
 		s.untag(e)
-	case s.ghosts.has(key):
-		in = &s.main
-		fallthrough
-	default:
-		e = &entry{key: key, primary: primary, res: s.resource(primary)}
-		e.res.entries[e] = struct{}{}
-		s.entries[key] = e
+	} else {
+		e = s.add(res, key, variant)
+		if s.ghosts.has(e.hash) {
+			in = &s.main
+		}
 	}
 	e.res.vary = vary
-	e.answer, e.pass, e.size = a, pass, entryBytes+int64(len(key))
+	e.answer, e.pass, e.size = a, pass, entryBytes+int64(len(key)+len(variant))
 	if a != nil {
 		e.size = a.size(key)
 		s.tag(e)
 	}
 	in.push(e)
-	for s.bytes() > s.maxBytes || len(s.entries) > s.maxEntries {
+	for s.bytes() > s.maxBytes || s.count > s.maxEntries {
 		s.evict()
 	}
 }
 
-func (s *store) resource(primary string) *resource {
-	res := s.resources[primary]
+// add makes an entry, and its resource in one piece with it where there is none.
+func (s *store) add(res *resource, key, variant string) *entry {
+	var e *entry
 	if res == nil {
-		res = &resource{entries: make(map[*entry]struct{})}
-		s.resources[primary] = res
+		both := &struct {
+			resource
+			entry
+		}{resource: resource{key: key}}
+		res, e = &both.resource, &both.entry
+		s.resources[key] = res
+	} else {
+		e = new(entry)
 	}
-	return res
+	e.variant, e.hash = variant, s.ghosts.hashOf(key, variant)
+	res.add(e)
+	s.count++
+	return e
 }
 
-// widen makes the key of a resource tell apart what an answer depends on, too.
-// Entries with the narrower key are not found any more and leave in time.
-func (s *store) widen(primary string, vary []string) (all []string, ok bool) {
-	res := s.resources[primary]
-	if res == nil {
-		return vary, true
-	}
-	all = append(slices.Clone(res.vary), vary...)
+// widen adds what an answer depends on to what others do.
+func widen(old, vary []string) (all []string, ok bool) {
+	all = append(slices.Clone(old), vary...)
 	slices.Sort(all)
 	all = slices.Compact(all)
 	return all, len(all) <= varyMax
@@ -205,7 +270,7 @@ func (s *store) evict() {
 			s.main.push(e)
 			return
 		}
-		s.ghosts.add(e.key)
+		s.ghosts.add(e.hash)
 		s.forget(e)
 		s.evictions++
 		return
@@ -227,14 +292,16 @@ func (s *store) remove(e *entry) {
 	s.forget(e)
 }
 
-// forget takes an entry that is in no queue out of all else.
+// forget takes an entry that is in no queue out of all else. Its memory may live on
+// with its resource, its answer does not.
 func (s *store) forget(e *entry) {
-	delete(s.entries, e.key)
 	s.untag(e)
-	delete(e.res.entries, e)
-	if len(e.res.entries) == 0 {
-		delete(s.resources, e.primary)
+	e.answer = nil
+	e.res.remove(e)
+	if e.res.first == nil {
+		delete(s.resources, e.res.key)
 	}
+	s.count--
 }
 
 func (s *store) tag(e *entry) {
