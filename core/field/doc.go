@@ -17,6 +17,6 @@
 // json.Unmarshal into a map. As there, names and strings may hold any bytes,
 // and what is not UTF-8, or half a surrogate pair, reads as U+FFFD.
 //
-// Many look-ups in one large document are not what this is for: each one is a
-// pass of its own.
+// Many look-ups in one large document are what a Document is for: it reads the
+// document once and remembers where every value is.
 package field

@@ -30,19 +30,19 @@ func Wy(b []byte, seed uint64) uint64 {
 	}
 	last := b[len(b)-wyTail:]
 	if len(b) >= wyBlock {
-		lanes := wyLanes{seed, seed, seed}
-		b = lanes.consume(b)
+		var lanes wyLanes
+		lanes, b = wyLanes{seed, seed, seed}.consume(b)
 		seed = lanes.converge()
 	}
 	return wyFinish(wyRead8(last), wyRead8(last[8:]), wyRest(b, seed), n)
 }
 
 // wyLanes is the part of the state that whole blocks flow through.
-type wyLanes [3]uint64
+type wyLanes struct{ s0, s1, s2 uint64 } // no array, which would not go in registers
 
 // consume mixes the whole blocks of b in and returns what is left over.
-func (l *wyLanes) consume(b []byte) []byte {
-	s0, s1, s2 := l[0], l[1], l[2]
+func (l wyLanes) consume(b []byte) (wyLanes, []byte) {
+	s0, s1, s2 := l.s0, l.s1, l.s2
 	for ; len(b) >= 2*wyBlock; b = b[2*wyBlock:] { // only for speed
 		p := (*[2 * wyBlock]byte)(b)
 		s0 = wyMix(wyRead8(p[0:8])^wySecret1, wyRead8(p[8:16])^s0)
@@ -58,11 +58,10 @@ func (l *wyLanes) consume(b []byte) []byte {
 		s1 = wyMix(wyRead8(p[16:24])^wySecret2, wyRead8(p[24:32])^s1)
 		s2 = wyMix(wyRead8(p[32:40])^wySecret3, wyRead8(p[40:48])^s2)
 	}
-	*l = wyLanes{s0, s1, s2}
-	return b
+	return wyLanes{s0, s1, s2}, b
 }
 
-func (l *wyLanes) converge() uint64 { return l[0] ^ l[1] ^ l[2] }
+func (l wyLanes) converge() uint64 { return l.s0 ^ l.s1 ^ l.s2 }
 
 func wySeed(seed uint64) uint64 { return seed ^ wyMix(seed^wySecret0, wySecret1) }
 
@@ -138,11 +137,12 @@ func (d *wyStream) Write(b []byte) (int, error) {
 		if d.held < wyBlock {
 			return n, nil
 		}
-		d.lanes.consume(d.buf[wyTail:])
+		d.lanes, _ = d.lanes.consume(d.buf[wyTail:])
 		copy(d.buf[:wyTail], d.buf[wyBlock:])
 		b = b[c:]
 	}
-	rest := d.lanes.consume(b)
+	var rest []byte
+	d.lanes, rest = d.lanes.consume(b)
 	if eaten := len(b) - len(rest); eaten > 0 {
 		copy(d.buf[:wyTail], b[eaten-wyTail:eaten])
 	}

@@ -20,15 +20,15 @@ const (
 )
 
 // xxhLanes is the part of the state that whole stripes flow through.
-type xxhLanes [4]uint32
+type xxhLanes struct{ v1, v2, v3, v4 uint32 } // no array, which would not go in registers
 
 func newXXHLanes(seed uint32) xxhLanes {
 	return xxhLanes{seed + xxhPrime1 + xxhPrime2, seed + xxhPrime2, seed, seed - xxhPrime1}
 }
 
-// consume mixes the whole stripes of b in and returns what is left over.
-func (l *xxhLanes) consume(b []byte) []byte {
-	v1, v2, v3, v4 := l[0], l[1], l[2], l[3]
+// consume mixes the whole stripes of b in.
+func (l xxhLanes) consume(b []byte) xxhLanes {
+	v1, v2, v3, v4 := l.v1, l.v2, l.v3, l.v4
 	for ; len(b) >= 4*xxhStripe; b = b[4*xxhStripe:] { // only for speed
 		p := (*[4 * xxhStripe]byte)(b)
 		v1 = xxhRound(v1, binary.LittleEndian.Uint32(p[0:4]))
@@ -55,21 +55,20 @@ func (l *xxhLanes) consume(b []byte) []byte {
 		v3 = xxhRound(v3, binary.LittleEndian.Uint32(p[8:12]))
 		v4 = xxhRound(v4, binary.LittleEndian.Uint32(p[12:16]))
 	}
-	*l = xxhLanes{v1, v2, v3, v4}
-	return b
+	return xxhLanes{v1, v2, v3, v4}
 }
 
-func (l *xxhLanes) converge() uint32 {
-	return bits.RotateLeft32(l[0], 1) + bits.RotateLeft32(l[1], 7) +
-		bits.RotateLeft32(l[2], 12) + bits.RotateLeft32(l[3], 18)
+func (l xxhLanes) converge() uint32 {
+	return bits.RotateLeft32(l.v1, 1) + bits.RotateLeft32(l.v2, 7) +
+		bits.RotateLeft32(l.v3, 12) + bits.RotateLeft32(l.v4, 18)
 }
 
 func xxhRound(acc, word uint32) uint32 {
 	return bits.RotateLeft32(acc+word*xxhPrime2, 13) * xxhPrime1
 }
 
-// xxhFinish mixes the last bytes (fewer than a stripe) in and avalanches.
-func xxhFinish(h uint32, tail []byte) uint32 {
+// xxhTail mixes the last bytes (fewer than a stripe) in.
+func xxhTail(h uint32, tail []byte) uint32 {
 	for len(tail) >= 4 {
 		h += binary.LittleEndian.Uint32(tail) * xxhPrime3
 		h = bits.RotateLeft32(h, 17) * xxhPrime4
@@ -79,6 +78,10 @@ func xxhFinish(h uint32, tail []byte) uint32 {
 		h += uint32(c) * xxhPrime5
 		h = bits.RotateLeft32(h, 11) * xxhPrime1
 	}
+	return h
+}
+
+func xxhAvalanche(h uint32) uint32 {
 	h = (h ^ h>>15) * xxhPrime2
 	h = (h ^ h>>13) * xxhPrime3
 	return h ^ h>>16
@@ -87,13 +90,23 @@ func xxhFinish(h uint32, tail []byte) uint32 {
 // XXH32 returns the xxHash32 of b.
 func XXH32(b []byte, seed uint32) uint32 {
 	h := seed + xxhPrime5
-	tail := b
-	if len(b) >= xxhStripe {
-		lanes := newXXHLanes(seed)
-		tail = lanes.consume(b)
-		h = lanes.converge()
+	switch n := len(b); {
+	case n >= 2*xxhStripe:
+		h = newXXHLanes(seed).consume(b).converge()
+	case n >= xxhStripe: // only for speed
+		l, p := newXXHLanes(seed), (*[xxhStripe]byte)(b)
+		h = xxhLanes{
+			xxhRound(l.v1, binary.LittleEndian.Uint32(p[0:4])),
+			xxhRound(l.v2, binary.LittleEndian.Uint32(p[4:8])),
+			xxhRound(l.v3, binary.LittleEndian.Uint32(p[8:12])),
+			xxhRound(l.v4, binary.LittleEndian.Uint32(p[12:16])),
+		}.converge()
 	}
-	return xxhFinish(h+uint32(len(b)), tail)
+	h += uint32(len(b))
+	if len(b)%xxhStripe > 0 { // only for speed
+		h = xxhTail(h, b[len(b)&^(xxhStripe-1):])
+	}
+	return xxhAvalanche(h)
 }
 
 // xxh32 is the streaming state. Its one owner calls it.
@@ -128,10 +141,11 @@ func (d *xxh32) Write(b []byte) (int, error) {
 		if d.held < xxhStripe {
 			return n, nil
 		}
-		d.lanes.consume(d.buf[:])
+		d.lanes = d.lanes.consume(d.buf[:])
 		b = b[c:]
 	}
-	d.held = copy(d.buf[:], d.lanes.consume(b))
+	d.lanes = d.lanes.consume(b)
+	d.held = copy(d.buf[:], b[len(b)&^(xxhStripe-1):])
 	return n, nil
 }
 
@@ -140,7 +154,7 @@ func (d *xxh32) Sum32() uint32 {
 	if d.total >= xxhStripe {
 		h = d.lanes.converge()
 	}
-	return xxhFinish(h+uint32(d.total), d.buf[:d.held])
+	return xxhAvalanche(xxhTail(h+uint32(d.total), d.buf[:d.held]))
 }
 
 // Sum appends the hash in the specification's canonical, big-endian form.

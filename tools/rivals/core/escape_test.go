@@ -32,16 +32,7 @@ func BenchmarkEscape(b *testing.B) {
 		{"1K_html_safe", html1K, true}, {"64K", plain64K, false}, {"1K_utf8", utf1K, false},
 	} {
 		dst := make([]byte, 0, 6*len(c.text)+128)
-		b.Run(c.name+"/ours", func(b *testing.B) {
-			b.ReportAllocs()
-			for b.Loop() {
-				if c.html {
-					escape.AppendHTMLString(dst, c.text)
-				} else {
-					escape.AppendString(dst, c.text)
-				}
-			}
-		})
+		b.Run(c.name+"/ours", func(b *testing.B) { benchOurs(b, dst, c.text, c.html) })
 		b.Run(c.name+"/segmentio", func(b *testing.B) { benchSegmentio(b, dst, c.text, c.html) })
 		b.Run(c.name+"/sonic", func(b *testing.B) {
 			var options sonic.Options
@@ -57,6 +48,19 @@ func BenchmarkEscape(b *testing.B) {
 			}
 			benchSonic(b, dst, c.text, options)
 		})
+	}
+}
+
+func benchOurs(b *testing.B, dst []byte, text string, html bool) {
+	b.ReportAllocs()
+	if html {
+		for b.Loop() {
+			escape.AppendHTMLString(dst, text)
+		}
+		return
+	}
+	for b.Loop() {
+		escape.AppendString(dst, text)
 	}
 }
 
