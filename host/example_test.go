@@ -11,6 +11,7 @@ import (
 
 	"m0serve.dev/host"
 	"m0serve.dev/http/config"
+	"m0serve.dev/http/metrics"
 	"m0serve.dev/http/sse"
 )
 
@@ -49,6 +50,19 @@ func newClock(c *host.Context) (host.Producer, error) { return clock{}, nil }
 func (clock) Step(out *host.Publisher) (time.Duration, error) {
 	_, err := out.PublishEvent("time", sse.Event{Name: "tick", Data: time.Now().String()})
 	return time.Second, err
+}
+
+// All that is counted is shown at /metrics, by any worker.
+func ExampleContext_Metrics() {
+	newHandler := func(c *host.Context) (http.Handler, error) {
+		reg := metrics.New()
+		c.Metrics(reg)
+		mux := http.NewServeMux()
+		mux.Handle("GET /metrics", metrics.Handler(reg))
+		return mux, nil
+	}
+	main := func() { host.Main(host.App{Name: "counted", Handler: newHandler}) }
+	_ = main
 }
 
 // A notes is a state that views share.
