@@ -321,7 +321,7 @@ func (s *service) leave() error {
 
 // close gives back what a process that goes on would miss.
 func (s *service) close() {
-	s.stops.Disarm()
+	s.stops.Retire()
 	if s.hangups != nil {
 		signal.Stop(s.hangups)
 		close(s.hangups)

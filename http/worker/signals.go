@@ -22,15 +22,15 @@ type Stops struct {
 	// and a full C loses what does not fit: two are all that anybody asks for.
 	C       <-chan os.Signal
 	raw     chan os.Signal
-	disarm  sync.Once
-	disarms chan struct{}
+	retire  sync.Once
+	retired chan struct{}
 }
 
 // ArmStops takes SIGTERM and SIGINT over from now on, also when the process
 // inherited them as ignored.
 func ArmStops() *Stops {
 	out := make(chan os.Signal, 8)
-	s := &Stops{C: out, raw: make(chan os.Signal, 8), disarms: make(chan struct{})}
+	s := &Stops{C: out, raw: make(chan os.Signal, 8), retired: make(chan struct{})}
 	signal.Notify(s.raw, syscall.SIGTERM, syscall.SIGINT)
 	go s.forward(out)
 	return s
@@ -52,7 +52,7 @@ func (s *Stops) forward(out chan<- os.Signal) {
 			case out <- sig:
 			default:
 			}
-		case <-s.disarms:
+		case <-s.retired:
 			return
 		}
 	}
@@ -64,20 +64,19 @@ func (s *Stops) Armed() bool {
 		return false
 	}
 	select {
-	case <-s.disarms:
+	case <-s.retired:
 		return false
 	default:
 		return true
 	}
 }
 
-// Disarm gives the signals back.
-func (s *Stops) Disarm() {
+// Retire is for a process that is about to end: signals do nothing from now on. To give
+// them back would let the second signal of a timeout(1) that comes late kill a process
+// that is done, and hide its exit status.
+func (s *Stops) Retire() {
 	if s == nil {
 		return
 	}
-	s.disarm.Do(func() {
-		signal.Stop(s.raw)
-		close(s.disarms)
-	})
+	s.retire.Do(func() { close(s.retired) })
 }

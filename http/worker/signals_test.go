@@ -13,32 +13,32 @@ import (
 	"time"
 )
 
-func TestStopsAreArmedUntilDisarmed(t *testing.T) {
+func TestStopsAreArmedUntilTheyRetire(t *testing.T) {
 	var none *Stops
 	if none.Armed() {
 		t.Error("Armed before ArmStops = true, want false")
 	}
-	none.Disarm()
+	none.Retire()
 	s := ArmStops()
-	defer s.Disarm()
+	defer s.Retire()
 	if err := syscall.Kill(os.Getpid(), syscall.SIGTERM); err != nil {
 		t.Fatal(err)
 	}
 	if got := <-s.C; got != syscall.SIGTERM || !s.Armed() {
 		t.Errorf("got %v, armed %v; want SIGTERM, true", got, s.Armed())
 	}
-	s.Disarm()
+	s.Retire()
 	if s.Armed() {
-		t.Error("Armed after Disarm = true, want false")
+		t.Error("Armed after Retire = true, want false")
 	}
 }
 
 func TestEchoOfASignalIsNoSecondOne(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := &Stops{raw: make(chan os.Signal, 8), disarms: make(chan struct{})}
+		s := &Stops{raw: make(chan os.Signal, 8), retired: make(chan struct{})}
 		out := make(chan os.Signal, 8)
 		go s.forward(out)
-		defer close(s.disarms)
+		defer close(s.retired)
 		for _, sig := range []struct {
 			after time.Duration
 			sig   os.Signal

@@ -17,15 +17,15 @@ import (
 const MaxWorkers = 64
 
 // Supervise runs the workers of cfg until the service is over and returns the
-// exit status for the process. It takes over SIGTERM, SIGINT, SIGHUP, SIGTTIN,
-// SIGTTOU, SIGUSR1 and SIGCHLD and waits for every child, so nothing else in the
-// process may start any. SIGHUP replaces the workers one by one, SIGTTIN adds one and
+// exit status for the process, which is to end then. It takes over SIGTERM, SIGINT,
+// SIGHUP, SIGTTIN, SIGTTOU, SIGUSR1 and SIGCHLD and waits for every child, so nothing
+// else in the process may start any. SIGHUP replaces the workers one by one, SIGTTIN adds one and
 // SIGTTOU takes one away; SIGUSR1 is passed on to the workers that are ready.
 func Supervise(cfg Config) int {
 	p := newSpawner(cfg)
 	defer p.close()
 	stops := ArmStops()
-	defer stops.Disarm()
+	defer stops.Retire()
 	orders := make(chan os.Signal, ordersMax)
 	signal.Notify(orders, syscall.SIGTTIN, syscall.SIGTTOU, syscall.SIGUSR1)
 	// An ignored SIGHUP stays ignored: somebody started us with nohup.
