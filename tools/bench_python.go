@@ -145,10 +145,11 @@ func (e *env) pythonHouse(s *console.Step) (h contest.House, remove func(), err 
 }
 
 // buildM0serve builds the command, and the library that workers load beside it.
-func (e *env) buildM0serve(s *console.Step, command string) error {
+func (e *env) buildM0serve(s *console.Step, command string, flags ...string) error {
 	library := filepath.Join(filepath.Dir(command), "libm0serve.so")
-	return errors.Join(e.goBuild(s, "wsgi", "-o", command, "./cmd/m0serve"),
-		e.goBuild(s, "wsgi", "-buildmode=c-shared", "-o", library, "./cmd/m0serve"))
+	const pkg = "./cmd/m0serve"
+	return errors.Join(e.goBuild(s, "wsgi", append(slices.Clone(flags), "-o", command, pkg)...),
+		e.goBuild(s, "wsgi", append(slices.Clone(flags), "-buildmode=c-shared", "-o", library, pkg)...))
 }
 
 // goBuild runs go build in a folder of the tree.

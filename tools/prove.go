@@ -40,7 +40,7 @@ func proveParts() []provePart {
 		{"vulns", "govulncheck on what is compiled in", (*env).proveVulns},
 		{"same", "the same tree in two folders gives the same bytes", (*env).proveSame},
 		{"cgocheck", "the WSGI suite with GOEXPERIMENT=cgocheck2", (*env).proveCgocheck},
-		{"asan", "the WSGI suite with the address sanitizer", (*env).proveAsan},
+		{"asan", "a server with the address sanitizer, asked politely and rudely", (*env).proveAsan},
 		{"race", "all tests under the race detector", (*env).proveRace},
 		{"interpreters", "the WSGI suite on every CPython", (*env).proveInterpreters},
 		{"autobahn", "all 517 cases of the Autobahn suite", (*env).proveAutobahn},

@@ -3,11 +3,10 @@
 package main
 
 import (
-	"cmp"
 	"fmt"
-	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"m0serve.dev/tools/internal/bench"
@@ -32,38 +31,22 @@ var soakRequests = []string{
 var soakEnviron = []string{"GOGC=20", "GOMEMLIMIT=16MiB", "MALLOC_MMAP_THRESHOLD_=65536",
 	"MALLOC_ARENA_MAX=1"}
 
+// soakRude are requests that break their connection, or that nobody waits for.
+var soakRude = []string{
+	"GET /fails HTTP/1.1\r\nHost: a\r\n\r\n",
+	"GET /late HTTP/1.1\r\nHost: a\r\n\r\n",
+	"GET /file HTTP/1.1\r\nHost: a\r\n\r\n",
+	"POST /body HTTP/1.1\r\nHost: a\r\nContent-Length: 9\r\n\r\nhalf",
+	"GET /long HTTP/1.1\r\nHost: a\r\n\r\n",
+	"NONSENSE $N\r\n\r\n",
+}
+
 // proveSoak asks one server of a WSGI application for a long time: its memory must
 // stay level and its descriptors the same.
 func (e *env) proveSoak(s *console.Step, o proveOptions) (r prove.Result, err error) {
-	python := cmp.Or(os.Getenv("M0_TEST_PYTHON"), "python3")
-	if python, err = exec.LookPath(python); err != nil {
-		return prove.Result{Skipped: "there is no python3"}, nil
-	}
-	dir, remove, err := proveDir()
-	if err != nil {
-		return r, err
-	}
-	defer remove()
-	command := filepath.Join(dir, "m0serve")
-	if err := e.buildM0serve(s, command); err != nil {
-		return r, err
-	}
-	server, err := bench.StartProgram(e.ctx, bench.Program{
-		Args: []string{command, "--python", python, "--bind", "127.0.0.1:0", "--workers", "1",
-			"--threads", "2", "wild:app"},
-		Dir: filepath.Join(e.top, "apps", "wsgi_bare"), Env: soakEnviron, Free: true})
-	if err != nil {
-		return r, err
-	}
-	defer server.Stop()
-	soak := prove.Soak{Addr: server.Addr, Requests: soakRequests, Count: o.requests,
-		Samples: soakSamples, Look: func() prove.Sample {
-			all, _ := server.Memory()
-			return prove.Sample{Bytes: all.RSS * (1 << 20), Files: server.Files()}
-		}, Say: s.Doing}
-	samples, err := soak.Run(e.ctx)
-	if err != nil {
-		return r, fmt.Errorf("%w%s", err, server.Said())
+	samples, why, err := e.soak(s, o.requests, nil, soakEnviron)
+	if why != "" || err != nil {
+		return prove.Result{Skipped: why}, err
 	}
 	r.Ran, err = prove.Growth(samples)
 	for i := 0; i < len(samples); i += soakSamples / 4 {
@@ -73,4 +56,46 @@ func (e *env) proveSoak(s *console.Step, o proveOptions) (r prove.Result, err er
 	}
 	s.Printf("%s", r.Ran)
 	return r, err
+}
+
+// soak builds m0serve with flags, starts it with env and asks. why is why that cannot
+// be done here. A process that ended in between is an error, also where another one
+// took its place.
+func (e *env) soak(s *console.Step, requests int, flags, env []string) (
+	samples []prove.Sample, why string, err error) {
+	python, err := exec.LookPath("python3")
+	if err != nil {
+		return nil, "there is no python3", nil
+	}
+	dir, remove, err := proveDir()
+	if err != nil {
+		return nil, "", err
+	}
+	defer remove()
+	command := filepath.Join(dir, "m0serve")
+	if err := e.buildM0serve(s, command, flags...); err != nil {
+		return nil, "", err
+	}
+	server, err := bench.StartProgram(e.ctx, bench.Program{
+		Args: []string{command, "--python", python, "--bind", "127.0.0.1:0", "--workers", "1",
+			"--threads", "2", "wild:app"},
+		Dir: filepath.Join(e.top, "apps", "wsgi_bare"), Env: env, Free: true})
+	if err != nil {
+		return nil, "", err
+	}
+	defer server.Stop()
+	family := server.Family()
+	soak := prove.Soak{Addr: server.Addr, Requests: soakRequests, Rude: soakRude, Count: requests,
+		Samples: soakSamples, Look: func() prove.Sample {
+			all, _ := server.Memory()
+			return prove.Sample{Bytes: all.RSS * (1 << 20), Files: server.Files()}
+		}, Say: s.Doing}
+	samples, err = soak.Run(e.ctx)
+	if now := server.Family(); err == nil && !slices.Equal(family, now) {
+		err = fmt.Errorf("processes %v are %v now", family, now)
+	}
+	if err != nil {
+		return samples, "", fmt.Errorf("%w%s", err, server.Said())
+	}
+	return samples, "", nil
 }

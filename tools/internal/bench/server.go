@@ -169,6 +169,9 @@ func (s *Server) Memory() (all, largest Memory) {
 	return all, largest
 }
 
+// Family returns the server's process and all its descendants.
+func (s *Server) Family() []int { return family(s.cmd.Process.Pid) }
+
 // Files returns how many descriptors the server and its descendants hold.
 func (s *Server) Files() int {
 	n := 0

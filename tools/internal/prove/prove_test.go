@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -144,9 +145,12 @@ func TestGrowth(t *testing.T) {
 }
 
 func TestSoak(t *testing.T) {
+	var mu sync.Mutex
 	asked := map[string]int{}
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		asked[r.URL.Path]++ // one connection at a time: nothing is asked at once
+		mu.Lock()
+		asked[r.URL.Path]++
+		mu.Unlock()
 		if r.URL.Path == "/close" {
 			w.Header().Set("Connection", "close")
 		}
@@ -157,6 +161,7 @@ func TestSoak(t *testing.T) {
 	looks := 0
 	soak := Soak{Addr: strings.TrimPrefix(server.URL, "http://"),
 		Requests: []string{get("/a"), get("/n$N"), get("/close")}, Count: 1200, Samples: 2,
+		Rude: []string{get("/rude$N")},
 		Look: func() Sample { looks++; return Sample{Files: looks} }, Say: func(string) {}}
 	samples, err := soak.Run(t.Context())
 	if err != nil {
@@ -164,6 +169,11 @@ func TestSoak(t *testing.T) {
 	}
 	if last := samples[len(samples)-1]; last.Requests != 1200 || last.Files != looks || looks < 2 {
 		t.Errorf("samples = %+v, want looks up to 1200 requests", samples)
+	}
+	mu.Lock()
+	defer mu.Unlock()
+	if asked["/rude0"] != 1 || asked["/rude500"] != 1 || asked["/rude1000"] != 1 {
+		t.Errorf("asked for %v, want a rude request for each connection", asked)
 	}
 	if asked["/n1"] != 1 || asked["/a"] < 400 || asked["/close"] != 400 {
 		t.Errorf("asked for /n1 %d times, /a %d, /close %d; want 1, 400 and 400", asked["/n1"],

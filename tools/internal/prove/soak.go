@@ -27,6 +27,7 @@ const (
 type Soak struct {
 	Addr     string
 	Requests []string // asked in turns; $N in them is replaced by a number that grows
+	Rude     []string // asked now and then, each on a connection of its own that it breaks
 	Count    int
 	Samples  int           // looks, evenly spread
 	Look     func() Sample // Requests in it is filled in
@@ -41,7 +42,10 @@ func (s *Soak) Run(ctx context.Context) (samples []Sample, err error) {
 			return samples, err
 		}
 		n := min(soakConnection, s.Count-asked)
-		if err := s.connection(asked, n); err != nil {
+		if err := s.connection(asked, n); err != nil && ctx.Err() == nil {
+			return samples, fmt.Errorf("prove: soak, after %d requests: %w", asked, err)
+		}
+		if err := s.beRude(asked); err != nil {
 			return samples, fmt.Errorf("prove: soak, after %d requests: %w", asked, err)
 		}
 		if asked += n; asked >= next {
@@ -53,6 +57,22 @@ func (s *Soak) Run(ctx context.Context) (samples []Sample, err error) {
 		}
 	}
 	return samples, nil
+}
+
+// beRude asks for what ends in a broken connection: whatever comes back is right, as
+// long as there is somebody to connect to.
+func (s *Soak) beRude(number int) error {
+	for _, request := range s.Rude {
+		c, err := net.Dial("tcp", s.Addr)
+		if err != nil {
+			return err
+		}
+		_ = c.SetDeadline(time.Now().Add(soakPatience))
+		_, _ = io.WriteString(c, strings.ReplaceAll(request, "$N", strconv.Itoa(number)))
+		_, _ = c.Read(make([]byte, 1<<10)) // and leave in the middle of an answer
+		_ = c.Close()
+	}
+	return nil
 }
 
 // connection asks n times on one connection; where the server closes it, the rest
