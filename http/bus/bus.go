@@ -20,13 +20,17 @@ type Config struct {
 	Write []int // write ends of all channels, in index order; required
 	Index int   // this worker's index; not used when Read is -1
 
+	Kernel sys.BusKernel // nil: this system's
+
 	QueueBytes  int           // retry queue of one full channel; 0: 8 MiB
 	QueueFrames int           // same, in frames; 0: 8192
 	LargeBytes  int           // large bodies waiting in one channel, all senders; 0: 64 MiB
 	Window      time.Duration // longest wait for a lower id; 0: 20 ms; negative: none
 
-	// Lost is called on the receiving goroutine, between frames, when publishers
-	// dropped frames for this channel: time to ask a sibling. May be nil.
+	// Lost is called on the receiving goroutine, between frames, when frames for
+	// this channel were lost: publishers dropped them, or they came in damaged, as
+	// large ones do in a process without a free descriptor. Time to ask a sibling.
+	// May be nil.
 	Lost func(frames uint64)
 	Log  *slog.Logger // begin and end of a spell of drops; nil: silence
 }
@@ -41,6 +45,13 @@ const (
 func (c *Config) queueBytes() int  { return orDefault(c.QueueBytes, queueBytesDefault) }
 func (c *Config) queueFrames() int { return orDefault(c.QueueFrames, queueFramesDefault) }
 func (c *Config) largeBytes() int  { return orDefault(c.LargeBytes, largeBytesDefault) }
+
+func (c *Config) kernel() sys.BusKernel {
+	if c.Kernel == nil {
+		return sys.SystemBus{}
+	}
+	return c.Kernel
+}
 
 func (c *Config) window() time.Duration {
 	if c.Window == 0 {
@@ -67,6 +78,7 @@ func orDefault(n, def int) int {
 // SendTo, the ids and Stats may be called from any goroutine; the receiving
 // goroutine owns the order of what arrives.
 type Bus struct {
+	kernel sys.BusKernel
 	page   *Page
 	index  int // -1: only publishes
 	origin uint32
@@ -110,7 +122,7 @@ func Open(c Config) (*Bus, error) {
 		return nil, fmt.Errorf("bus: %d channels on a page for %d", len(c.Write), c.Page.Workers())
 	}
 	for i, fd := range c.Write {
-		if err := sys.BusCheck(fd); err != nil {
+		if err := c.kernel().Check(fd); err != nil {
 			return nil, fmt.Errorf("bus: channel %d: write descriptor %d: %w", i, fd, err)
 		}
 	}
@@ -122,7 +134,9 @@ func Open(c Config) (*Bus, error) {
 	}
 	for i, fd := range c.Write {
 		line := c.Page.Worker(i)
-		b.addOutlet(&c, &socketSender{fd: fd, line: line, largeMax: c.largeBytes()})
+		b.addOutlet(&c, &socketSender{
+			kernel: b.kernel, fd: fd, line: line, largeMax: c.largeBytes(),
+		})
 	}
 	return b, nil
 }
@@ -131,11 +145,11 @@ func (b *Bus) openRead(fd, index, channels int) error {
 	if index < 0 || index >= channels {
 		return fmt.Errorf("bus: index %d of %d channels", index, channels)
 	}
-	if err := sys.BusCheck(fd); err != nil {
+	if err := b.kernel.Check(fd); err != nil {
 		return fmt.Errorf("bus: channel %d: read descriptor %d: %w", index, fd, err)
 	}
 	line := b.page.Worker(index)
-	in, err := newSocketReceiver(fd, line)
+	in, err := newSocketReceiver(b.kernel, fd, line)
 	if err != nil {
 		return fmt.Errorf("bus: channel %d: read descriptor %d: %w", index, fd, err)
 	}
@@ -159,7 +173,7 @@ func newLocal(c Config) *Bus {
 
 func newBus(c *Config, page *Page) *Bus {
 	return &Bus{
-		page: page, index: -1, origin: NoOrigin,
+		kernel: c.kernel(), page: page, index: -1, origin: NoOrigin,
 		log: c.logger(), lost: c.Lost, stop: make(chan struct{}),
 		order: order{window: c.window()},
 	}
@@ -281,7 +295,7 @@ func (b *Bus) pack(f *Frame) (*packet, error) {
 	if b.local {
 		return newLocalPacket(f), nil
 	}
-	return newPacket(f)
+	return newPacket(b.kernel, f)
 }
 
 // Close ends the reception, gives queued frames a last try and returns when

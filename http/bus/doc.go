@@ -32,8 +32,8 @@
 // order (8 MiB and 8192 frames in each publisher), then it is dropped, counted
 // for the channel in [Stats] and on the page, and reported by a
 // [RefusedError]. Other channels do not notice, and the publisher never waits.
-// A worker learns on its receiving goroutine that frames were dropped for it
-// ([Config].Lost). Large bodies that wait in a channel are bounded to 64 MiB
+// A worker learns on its receiving goroutine that frames were lost on their way
+// to it ([Config].Lost). Large bodies that wait in a channel are bounded to 64 MiB
 // over all publishers, since the kernel charges their sender next to nothing.
 //
 // A channel whose line on the page is [Vacant] gets nothing: spares cost

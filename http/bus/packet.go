@@ -29,24 +29,25 @@ type packet struct {
 
 // sealed is a body in a file, closed with its last holder.
 type sealed struct {
+	kernel  sys.BusKernel
 	fd      int
 	holders atomic.Int32
 }
 
 // newPacket encodes f. The caller holds the packet until it calls release.
-func newPacket(f *Frame) (*packet, error) {
+func newPacket(kernel sys.BusKernel, f *Frame) (*packet, error) {
 	p := &packet{body: len(f.Body), cost: len(f.Body) + packetCost}
 	size := codecHead + len(f.Channel) + len(f.Kind)
 	if len(f.Body) <= inlineBody {
 		p.data = appendFrame(make([]byte, 0, size+len(f.Body)), f, false)
 		return p, nil
 	}
-	fd, err := sys.BusSealed(f.Body)
+	fd, err := kernel.Sealed(f.Body)
 	if err != nil {
 		return nil, fmt.Errorf("bus: frame of %d bytes: %w", len(f.Body), err)
 	}
 	p.data = appendFrame(make([]byte, 0, size), f, true)
-	p.large = &sealed{fd: fd}
+	p.large = &sealed{kernel: kernel, fd: fd}
 	p.large.holders.Store(1)
 	return p, nil
 }
@@ -64,6 +65,6 @@ func (p *packet) hold() {
 func (p *packet) release() {
 	if p.large != nil && p.large.holders.Add(-1) == 0 {
 		// Only a descriptor that is not open could fail, and this one is.
-		_ = sys.BusClose(p.large.fd)
+		_ = p.large.kernel.Close(p.large.fd)
 	}
 }

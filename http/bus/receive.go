@@ -21,7 +21,7 @@ const expireReads = 4096
 // A receiver is the reading end of a channel.
 type receiver interface {
 	// recv waits for a frame: os.ErrDeadlineExceeded at due unless that is
-	// zero, os.ErrClosed once closed.
+	// zero, os.ErrClosed once closed, errDamaged for a datagram that is none.
 	recv(due time.Time) (Frame, error)
 	// try does not wait: sys.ErrBusEmpty when there is no frame.
 	try() (Frame, error)
@@ -43,6 +43,9 @@ func (b *Bus) Backlog(deliver func(Frame)) int {
 	count := 0
 	for count < backlogMax {
 		f, err := b.in.try()
+		if err == errDamaged {
+			continue // Receive tells of it
+		}
 		if err != nil {
 			if err == sys.ErrBusEmpty {
 				b.line.resetLarge()
@@ -99,6 +102,7 @@ func (b *Bus) receive(deliver func(Frame)) {
 		switch {
 		case err == nil:
 			b.take(f)
+		case err == errDamaged: // told of before the next wait
 		case errors.Is(err, os.ErrDeadlineExceeded):
 			b.expire()
 		default:
@@ -112,17 +116,21 @@ func (b *Bus) receive(deliver func(Frame)) {
 	}
 }
 
-// next waits for a frame. Before it waits it tells of frames that publishers
-// dropped meanwhile, once for a spell of them.
+// missing is how many frames were lost on their way to this worker: publishers
+// dropped them, or they came in damaged.
+func (b *Bus) missing() uint64 { return b.line.Drops() + b.in.damages() }
+
+// next waits for a frame. Before it waits it tells of frames that were lost
+// meanwhile, once for a spell of them.
 func (b *Bus) next() (Frame, error) {
-	if b.lost != nil && b.line.Drops() != b.lostSeen {
+	if b.lost != nil && b.missing() != b.lostSeen {
 		f, err := b.in.try()
 		if err != sys.ErrBusEmpty {
 			return f, err
 		}
-		drops := b.line.Drops()
-		missed := drops - b.lostSeen
-		b.lostSeen = drops
+		missing := b.missing()
+		missed := missing - b.lostSeen
+		b.lostSeen = missing
 		b.lost(missed)
 	}
 	return b.in.recv(b.order.due)
@@ -139,6 +147,9 @@ func (b *Bus) take(f Frame) {
 func (b *Bus) expire() {
 	for range expireReads {
 		f, err := b.in.try()
+		if err == errDamaged {
+			continue
+		}
 		if err != nil {
 			break
 		}

@@ -6,9 +6,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"os"
 	"sync/atomic"
-	"syscall"
 	"time"
 
 	"m0serve.dev/http/internal/sys"
@@ -75,6 +73,7 @@ func (c *Channels) Discard(i int) (frames int) {
 
 // A socketSender writes to an inherited descriptor, which stays its owner's.
 type socketSender struct {
+	kernel   sys.BusKernel
 	fd       int
 	line     *Line
 	largeMax int
@@ -82,32 +81,31 @@ type socketSender struct {
 
 func (s *socketSender) send(p *packet) error {
 	if p.large == nil {
-		return sys.BusSend(s.fd, p.data, -1)
+		return s.kernel.Send(s.fd, p.data, -1)
 	}
 	if !s.line.takeLarge(p.body, s.largeMax) {
 		return sys.ErrBusShort
 	}
-	err := sys.BusSend(s.fd, p.data, p.large.fd)
+	err := s.kernel.Send(s.fd, p.data, p.large.fd)
 	if err != nil {
 		s.line.freeLarge(p.body)
 	}
 	return err
 }
 
-func (s *socketSender) wait(limit time.Duration) bool { return sys.BusWritable(s.fd, limit) }
+func (s *socketSender) wait(limit time.Duration) bool { return s.kernel.Writable(s.fd, limit) }
 
 // socketErrorsMax is how many system errors in a row end the reception: the
 // descriptor is not what it was.
 const socketErrorsMax = 16
 
-// A socketReceiver reads a channel through the runtime's poller, so that a
-// silent channel costs neither a thread nor a wake-up. The receiving goroutine
-// owns it; close may come from any.
+// A socketReceiver reads a channel. The receiving goroutine owns it; close may
+// come from any.
 type socketReceiver struct {
-	file    *os.File // over a duplicate of the inherited descriptor
-	conn    syscall.RawConn
+	kernel  sys.BusKernel
+	reader  sys.BusReader
 	line    *Line
-	due     time.Time // the deadline that file has
+	due     time.Time // the deadline that reader has
 	buf     []byte
 	names   names
 	damaged atomic.Uint64
@@ -123,38 +121,28 @@ type readResult struct {
 	err     error
 }
 
-func newSocketReceiver(fd int, line *Line) (*socketReceiver, error) {
-	dup, err := sys.BusDup(fd)
+func newSocketReceiver(kernel sys.BusKernel, fd int, line *Line) (*socketReceiver, error) {
+	reader, err := kernel.Reader(fd)
 	if err != nil {
 		return nil, err
 	}
 	r := &socketReceiver{
-		file: os.NewFile(uintptr(dup), "bus"),
-		line: line,
-		buf:  make([]byte, datagramBytes),
+		kernel: kernel, reader: reader, line: line, buf: make([]byte, datagramBytes),
 	}
 	r.wait = r.tryRead
 	r.peek = func(fd uintptr) bool { r.tryRead(fd); return true }
-	// A descriptor that the poller does not take has no deadlines.
-	err = r.file.SetReadDeadline(time.Time{})
-	if err == nil {
-		r.conn, err = r.file.SyscallConn()
-	}
-	if err != nil {
-		return nil, errors.Join(err, r.file.Close())
-	}
 	return r, nil
 }
 
 func (r *socketReceiver) tryRead(fd uintptr) bool {
-	r.read.n, r.read.pass, r.read.err = sys.BusRecv(int(fd), r.buf)
+	r.read.n, r.read.pass, r.read.err = r.kernel.Recv(int(fd), r.buf)
 	return r.read.err != sys.ErrBusEmpty
 }
 
 // recv waits for the next frame, until due unless that is zero.
 func (r *socketReceiver) recv(due time.Time) (Frame, error) {
 	if !due.Equal(r.due) {
-		if err := r.file.SetReadDeadline(due); err != nil {
+		if err := r.reader.SetReadDeadline(due); err != nil {
 			return Frame{}, err
 		}
 		r.due = due
@@ -165,7 +153,7 @@ func (r *socketReceiver) recv(due time.Time) (Frame, error) {
 // try returns the next frame if one waits, else sys.ErrBusEmpty.
 func (r *socketReceiver) try() (Frame, error) {
 	if !r.due.IsZero() {
-		if err := r.file.SetReadDeadline(time.Time{}); err != nil {
+		if err := r.reader.SetReadDeadline(time.Time{}); err != nil {
 			return Frame{}, err
 		}
 		r.due = time.Time{}
@@ -173,10 +161,13 @@ func (r *socketReceiver) try() (Frame, error) {
 	return r.next(r.peek)
 }
 
-// next reads until a datagram is a frame.
+// errDamaged says that a datagram was no frame: whatever it was is lost.
+var errDamaged = errors.New("bus: damaged datagram")
+
+// next reads a datagram.
 func (r *socketReceiver) next(read func(fd uintptr) bool) (Frame, error) {
 	for {
-		if err := r.conn.Read(read); err != nil {
+		if err := r.reader.Read(read); err != nil {
 			return Frame{}, err // closed, or due
 		}
 		if r.read.err == sys.ErrBusEmpty {
@@ -191,17 +182,18 @@ func (r *socketReceiver) next(read func(fd uintptr) bool) (Frame, error) {
 		}
 		r.fail = 0
 		f, ok := r.frame()
-		if ok {
-			return f, nil
+		if !ok {
+			r.damaged.Add(1)
+			return Frame{}, errDamaged
 		}
-		r.damaged.Add(1)
+		return f, nil
 	}
 }
 
 // frame makes a frame of the datagram just read and closes its descriptor.
 func (r *socketReceiver) frame() (Frame, bool) {
 	if r.read.pass >= 0 {
-		defer func() { _ = sys.BusClose(r.read.pass) }()
+		defer func() { _ = r.kernel.Close(r.read.pass) }()
 	}
 	v, err := decode(r.buf[:r.read.n])
 	if err != nil {
@@ -221,13 +213,13 @@ func (r *socketReceiver) frame() (Frame, bool) {
 		f.Body = bytes.Clone(v.body)
 		return f, true
 	}
-	f.Body, err = sys.BusReadSealed(r.read.pass, v.bytes)
+	f.Body, err = r.kernel.ReadSealed(r.read.pass, v.bytes)
 	return f, err == nil
 }
 
 func (r *socketReceiver) damages() uint64 { return r.damaged.Load() }
 
-func (r *socketReceiver) close() { _ = r.file.Close() }
+func (r *socketReceiver) close() { _ = r.reader.Close() }
 
 // namesMax bounds the strings kept for reuse.
 const namesMax = 1024

@@ -91,11 +91,11 @@ func TestDamagedDatagrams(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = channels.Close() }()
-	large, err := newPacket(&Frame{Channel: "c", Body: make([]byte, inlineBody+1)})
+	large, err := newPacket(sys.SystemBus{}, &Frame{Channel: "c", Body: make([]byte, inlineBody+1)})
 	if err != nil {
 		t.Fatal(err)
 	}
-	short, err := newPacket(&Frame{Channel: "c", Body: make([]byte, inlineBody+2)})
+	short, err := newPacket(sys.SystemBus{}, &Frame{Channel: "c", Body: make([]byte, inlineBody+2)})
 	if err != nil {
 		t.Fatal(err)
 	}

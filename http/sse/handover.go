@@ -5,7 +5,10 @@ package sse
 import (
 	"encoding/binary"
 	"maps"
+	"math/rand/v2"
 	"slices"
+	"strconv"
+	"strings"
 	"sync"
 	"time"
 
@@ -20,7 +23,9 @@ import (
 //	have  sibling → asker   a page: channels, where their journals begin, frames
 //	done  sibling → asker   the last page
 //
-// The asker asks for one page at a time, so an answer never fills its channel.
+// The asker asks for one page at a time, so an answer never fills its channel. Each
+// name is followed by the number of the round: an answer to somebody who died while
+// asking is old when his successor gets it.
 const syncChannel = "\x01journal"
 
 const (
@@ -44,6 +49,7 @@ const (
 // A syncer waits for the answers of siblings.
 type syncer struct {
 	mu      sync.Mutex
+	round   string
 	waiting map[int]struct{} // indexes that have not said done
 	done    chan struct{}    // closed when none is left; nil: nobody waits
 }
@@ -83,7 +89,8 @@ func (h *Hub) syncTargets() (targets []int) {
 }
 
 func (h *Hub) askOrGiveUp(index int, cursor []byte) {
-	err := h.bus.SendTo(index, bus.Frame{Channel: syncChannel, Kind: syncAsk, Body: cursor})
+	kind := h.sync.name(syncAsk)
+	err := h.bus.SendTo(index, bus.Frame{Channel: syncChannel, Kind: kind, Body: cursor})
 	if err != nil {
 		h.cfg.log().Warn("sse: journals not asked for", "worker", index, "err", err)
 		h.sync.finish(index)
@@ -93,6 +100,7 @@ func (h *Hub) askOrGiveUp(index int, cursor []byte) {
 func (s *syncer) start(targets []int) <-chan struct{} {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.round = strconv.FormatUint(rand.Uint64(), 36)
 	s.done, s.waiting = make(chan struct{}), make(map[int]struct{})
 	for _, i := range targets {
 		s.waiting[i] = struct{}{}
@@ -109,11 +117,17 @@ func (s *syncer) stop() (silent []int) {
 	return silent
 }
 
-func (s *syncer) waitsFor(index int) bool {
+func (s *syncer) name(kind string) string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return kind + " " + s.round
+}
+
+func (s *syncer) waitsFor(index int, round string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	_, ok := s.waiting[index]
-	return ok
+	return ok && round == s.round
 }
 
 func (s *syncer) finish(index int) {
@@ -138,19 +152,19 @@ func (h *Hub) receiveReserved(f bus.Frame) {
 		return
 	}
 	from := int(f.Origin)
-	switch f.Kind {
+	switch kind, round, _ := strings.Cut(f.Kind, " "); kind {
 	case syncAsk:
 		if len(f.Body) == 0 {
-			time.AfterFunc(syncSettle, func() { h.answerAsk(from, nil) })
+			time.AfterFunc(syncSettle, func() { h.answerAsk(from, round, nil) })
 			return
 		}
-		h.answerAsk(from, f.Body)
+		h.answerAsk(from, round, f.Body)
 	case syncHave, syncDone:
-		if !h.sync.waitsFor(from) {
+		if !h.sync.waitsFor(from, round) {
 			return
 		}
 		cursor := h.takePage(f.Body)
-		if f.Kind == syncHave && cursor != nil {
+		if kind == syncHave && cursor != nil {
 			h.askOrGiveUp(from, cursor)
 			return
 		}
@@ -158,12 +172,13 @@ func (h *Hub) receiveReserved(f bus.Frame) {
 	}
 }
 
-func (h *Hub) answerAsk(asker int, cursor []byte) {
+func (h *Hub) answerAsk(asker int, round string, cursor []byte) {
 	body, more := h.makePage(cursor)
 	kind := syncDone
 	if more {
 		kind = syncHave
 	}
+	kind += " " + round
 	err := h.bus.SendTo(asker, bus.Frame{Channel: syncChannel, Kind: kind, Body: body})
 	if err != nil {
 		h.cfg.log().Warn("sse: journal not handed over", "worker", asker, "err", err)
@@ -227,6 +242,7 @@ func (h *Hub) takePage(page []byte) (cursor []byte) {
 			return nil
 		}
 		j := h.journalLocked(channel)
+		floor = max(floor, j.bottom)
 		h.changeLocked(j, func() { j.adopt(floor, NewFrame(id, channel, kind, body)) })
 		cursor = binary.BigEndian.AppendUint64(appendSized(nil, []byte(channel)), id)
 	}

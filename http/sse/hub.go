@@ -68,6 +68,8 @@ type Hub struct {
 	journals  map[string]*kept
 	bytes     int       // kept in all of them
 	from      uint64    // what a journal that is made now may claim to know
+	initial   uint64    // the id that was current then: its frame may still come
+	gaveUp    bool      // a journal was given up, or frames were lost
 	delivered uint64    // highest id that came in: the floor of a new stream
 	used      uint64    // clock of the journals' use
 	lost      uint64    // frames that the bus dropped for this worker
@@ -82,6 +84,9 @@ type Hub struct {
 type kept struct {
 	*Journal
 	used uint64
+	// bottom is what no sibling's journal can lower the claim below: frames up to it
+	// were lost or given up here, and the sibling may not have had them yet. 0: none.
+	bottom uint64
 }
 
 // NewHub makes a hub. Start begins the deliveries; Restore comes between.
@@ -90,7 +95,7 @@ func NewHub(cfg HubConfig) *Hub {
 		cfg: cfg, bus: cfg.Bus, registry: NewRegistry(cfg.Heartbeat),
 		journals: make(map[string]*kept), from: cfg.Bus.CurrentID(),
 	}
-	h.delivered = h.from
+	h.delivered, h.initial = h.from, h.from
 	return h
 }
 
@@ -164,9 +169,10 @@ func (h *Hub) Lost(frames uint64) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.lost += frames
-	h.from = max(h.bus.CurrentID(), h.delivered) + 1
+	h.from, h.gaveUp = max(h.bus.CurrentID(), h.delivered)+1, true
 	for _, j := range h.journals {
 		j.forget(h.from)
+		j.bottom = h.from
 	}
 	h.registry.Each((*Slot).lose)
 	h.cfg.log().Warn("sse: the bus dropped frames for this worker", "frames", frames)
@@ -199,8 +205,13 @@ func (h *Hub) receive(f bus.Frame) {
 		j := h.journalLocked(f.Channel)
 		fresh := false
 		h.changeLocked(j, func() { fresh = j.insert(frame) })
-		if late = fresh && f.ID < h.delivered; late {
+		switch {
+		case fresh && f.ID < h.delivered:
+			late = true
 			j.noteLate(f.ID, h.delivered)
+		case fresh && f.ID == h.initial: // it was not delivered yet when streams began there
+			late = true
+			j.noteLate(f.ID-1, h.delivered)
 		}
 		h.delivered = max(h.delivered, f.ID)
 	}
@@ -215,6 +226,9 @@ func (h *Hub) journalLocked(channel string) *kept {
 			h.evictLocked(nil)
 		}
 		j = &kept{Journal: NewJournal(h.cfg.Journal, h.from)}
+		if h.gaveUp {
+			j.bottom = h.from
+		}
 		h.journals[channel] = j
 	}
 	h.useLocked(j)
@@ -266,7 +280,7 @@ func (h *Hub) evictLocked(except *kept) bool {
 	}
 	h.bytes -= j.size()
 	delete(h.journals, oldest)
-	h.from = max(h.from, h.delivered)
+	h.from, h.gaveUp = max(h.from, h.delivered), true
 	return true
 }
 

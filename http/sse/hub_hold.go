@@ -103,8 +103,23 @@ func (h *Hub) Hold(w http.ResponseWriter, r *http.Request, o HoldOptions) error 
 // the header Last-Event-ID; nothing is asked for a snapshot. Without an error the
 // slot is returned.
 func (h *Hub) HoldExchange(x *loop.Exchange, lastID string, o HoldOptions) (*Slot, error) {
-	slot := h.newSlot(&o)
-	at, err := h.open(slot, lastID, &o)
+	slot, err := h.resume(lastID, &o)
+	if err != nil {
+		return nil, err
+	}
+	held, chunked, err := x.HoldConn(slot)
+	if err != nil {
+		slot.Closed(loop.ClosedByError)
+		return nil, fmt.Errorf("sse: hold: %w", err)
+	}
+	slot.Park(held, chunked)
+	return slot, nil
+}
+
+// resume makes a slot that is caught up, or told that it cannot be.
+func (h *Hub) resume(lastID string, o *HoldOptions) (*Slot, error) {
+	slot := h.newSlot(o)
+	at, err := h.open(slot, lastID, o)
 	if err != nil {
 		return nil, err
 	}
@@ -113,13 +128,7 @@ func (h *Hub) HoldExchange(x *loop.Exchange, lastID string, o HoldOptions) (*Slo
 		h.resets.Add(1)
 		history = []*Frame{resetFrame(o.Reset, at.floor)}
 	}
-	slot.begin(&o, history)
-	held, chunked, err := x.HoldConn(slot)
-	if err != nil {
-		slot.Closed(loop.ClosedByError)
-		return nil, fmt.Errorf("sse: hold: %w", err)
-	}
-	slot.Park(held, chunked)
+	slot.begin(o, history)
 	return slot, nil
 }
 

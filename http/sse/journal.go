@@ -22,6 +22,7 @@ type Journal struct {
 	frames []*Frame // ascending by id, one for each id
 	bytes  int      // of them
 	floor  uint64   // a client that has this id or a higher one can be caught up
+	gone   uint64   // highest id that was let go for want of room: floor is never below
 	// Not one that has an id above lateID and up to lateTop: a frame came late,
 	// after those had gone out.
 	lateID, lateTop uint64
@@ -70,6 +71,7 @@ func (j *Journal) insertLocked(f *Frame) bool {
 func (j *Journal) trimLocked(count int) {
 	for len(j.frames) > count {
 		f := j.frames[0]
+		j.gone = max(j.gone, f.id)
 		j.floor = max(j.floor, f.id)
 		j.bytes -= len(f.wire)
 		j.frames[0] = nil
@@ -136,7 +138,7 @@ func (j *Journal) Restore(raise func(id uint64), frames ...*Frame) {
 func (j *Journal) adopt(floor uint64, frames ...*Frame) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	j.floor = min(j.floor, floor)
+	j.floor = max(min(j.floor, floor), j.gone)
 	for _, f := range frames {
 		j.insertLocked(f)
 	}

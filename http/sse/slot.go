@@ -91,6 +91,8 @@ func (s *Slot) push(f *Frame, late bool) bool {
 	held := s.held
 	s.mu.Unlock()
 	switch {
+	case cut && late:
+		s.cutUnsure()
 	case cut:
 		s.cut()
 	case held != nil && (taken || late):
@@ -214,7 +216,7 @@ func (s *Slot) lose() {
 	s.mu.Unlock()
 	switch {
 	case s.limits.Policy == Disconnect:
-		s.cut()
+		s.cutUnsure()
 	case held != nil:
 		held.Wake()
 	}
@@ -222,10 +224,26 @@ func (s *Slot) lose() {
 
 // cut breaks the stream off because of what it has missed.
 func (s *Slot) cut() {
+	s.tellCut()
+	s.Close(loop.EndCut)
+}
+
+// cutUnsure is cut when what was missed may lie below the id that the client has:
+// no worker may believe that id, also one that has missed nothing. An id that no
+// journal knows takes its place.
+func (s *Slot) cutUnsure() {
+	if s.isAttached() {
+		s.cut() // its user decides what comes in the place of the stream
+		return
+	}
+	s.tellCut()
+	s.closeWith(NewFrame(0, "", "", []byte("id: 0\n\n")), loop.EndCut)
+}
+
+func (s *Slot) tellCut() {
 	if s.calls != nil && s.calls.cut != nil {
 		s.calls.cut()
 	}
-	s.Close(loop.EndCut)
 }
 
 // prime puts frames in front of what waits and lets the stream begin. What

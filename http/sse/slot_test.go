@@ -231,3 +231,19 @@ func TestHeartbeatOnlyWhereNothingWasWritten(t *testing.T) {
 		}
 	})
 }
+
+// TestNobodyBelievesTheIdOfAStreamThatMissedSomething: what is late or lost for this
+// worker may be in order for the next one, which must not go on from that id.
+func TestNobodyBelievesTheIdOfAStreamThatMissedSomething(t *testing.T) {
+	for name, miss := range map[string]func(*Slot){
+		"late": func(s *Slot) { s.push(frame(7, "c", "", "late"), true) },
+		"lost": (*Slot).lose,
+	} {
+		s, p := NewSlot(nil, 10, nil), &parked{}
+		s.Park(p, false)
+		miss(s)
+		if got, want := given(s), "id: 0\n\n"; got != want || p.closed != 1 || p.how != loop.EndCut {
+			t.Errorf("%s: slot gives %q and ends %d times, want %q, once", name, got, p.closed, want)
+		}
+	}
+}

@@ -13,21 +13,16 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"m0serve.dev/http/internal/seeds"
 )
 
 // TestSimulatedServices runs whole lives of services whose workers do whatever
 // a seed says, and checks what must hold in each. A failure names its seed.
 func TestSimulatedServices(t *testing.T) {
-	seeds := uint64(20_000)
-	if testing.Short() {
-		seeds = 500
-	}
-	for seed := range seeds {
+	seeds.Each(t, 10_000, 500, func(seed uint64) {
 		synctest.Test(t, func(t *testing.T) { simulate(t, seed) })
-		if t.Failed() {
-			return
-		}
-	}
+	})
 }
 
 // simulate lets one service live. A stop comes within two minutes of its time.
