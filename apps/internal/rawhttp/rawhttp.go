@@ -22,7 +22,7 @@ import (
 )
 
 // Patience bounds the wait for something that has to come.
-const Patience = 5 * time.Second
+const Patience = 10 * time.Second
 
 // Framings of a body.
 const (
