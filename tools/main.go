@@ -56,6 +56,7 @@ func verbs() []verb {
 			"the long versions of everything, and a report", proveVerb},
 		{"wheel", "[--out DIR]", "m0serve as a Python package for this kind of machine, in bin",
 			buildWheel},
+		{"sbom", "[--out FILE]", "what our modules are made of, and under which licences", sbomVerb},
 		{"interpreters", "[PYTHON …]", "the WSGI suite on every CPython from 3.9 on that is there",
 			everyPython},
 		{"autobahn", "[CASE …]", "the Autobahn suite against our WebSockets, where a Python 2.7 is there",

@@ -51,6 +51,8 @@ func TestWrongCalls(t *testing.T) {
 		{[]string{"build-apps", "x"}, "takes no argument"},
 		{[]string{"wheel", "x"}, "takes only --out DIR"},
 		{[]string{"wheel", "--out"}, "takes only --out DIR"},
+		{[]string{"sbom", "x"}, "takes only --out FILE"},
+		{[]string{"prove", "--only", "fly"}, `no part "fly"; there are vulns`},
 		{[]string{"isolate", "x"}, "takes no argument"},
 		{[]string{"tidy", "x"}, "takes no argument"},
 		{[]string{"sabotage", "nothing"}, `nothing is called "nothing"`},

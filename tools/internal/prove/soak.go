@@ -20,6 +20,7 @@ const (
 	soakBatch      = 10
 	soakConnection = 500
 	soakPatience   = time.Minute // for the answers of one batch
+	soakRude       = time.Second // before a rude client leaves, answered or not
 )
 
 // A Soak asks a server for a long time on one connection after another and looks at
@@ -67,7 +68,7 @@ func (s *Soak) beRude(number int) error {
 		if err != nil {
 			return err
 		}
-		_ = c.SetDeadline(time.Now().Add(soakPatience))
+		_ = c.SetDeadline(time.Now().Add(soakRude))
 		_, _ = io.WriteString(c, strings.ReplaceAll(request, "$N", strconv.Itoa(number)))
 		_, _ = c.Read(make([]byte, 1<<10)) // and leave in the middle of an answer
 		_ = c.Close()
