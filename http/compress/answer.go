@@ -40,7 +40,7 @@ type answer struct {
 	kept     []byte // of the body, while the state is open
 	declared int64  // Content-Length as the handler said, -1: none
 	written  int64  // by the handler
-	coder    coder
+	coder    *pooled
 }
 
 // Unwrap lets http.ResponseController and held responses through.
@@ -63,8 +63,10 @@ func (a *answer) WriteHeader(status int) {
 	}
 	a.status = status
 	h := a.Header()
-	if n, err := strconv.ParseInt(h.Get("Content-Length"), 10, 64); err == nil && n >= 0 {
-		a.declared = n
+	if length := h["Content-Length"]; len(length) > 0 {
+		if n, err := strconv.ParseInt(length[0], 10, 64); err == nil && n >= 0 {
+			a.declared = n
+		}
 	}
 	if !a.isCodable() || a.declared >= 0 && len(h["Content-Type"]) > 0 ||
 		isStream(h) {
@@ -94,7 +96,7 @@ func (a *answer) decide(size int64) {
 	worth := a.sniff() || a.forced
 	if worth && (a.isCodable() || a.status == http.StatusPartialContent) ||
 		a.status == http.StatusNotModified && len(h["Content-Encoding"]) == 0 {
-		middleware.AddVary(h, "Accept-Encoding")
+		a.addVary(h)
 	}
 	switch {
 	case a.coding == "":
@@ -103,14 +105,23 @@ func (a *answer) decide(size int64) {
 	case !worth, !a.isCodable(), size >= 0 && size < int64(a.cfg.MinBytes) && !a.forced, size == 0:
 	case a.head || a.take():
 		a.state = coded
-		h.Set("Content-Encoding", a.coding)
+		h["Content-Encoding"] = a.pools[a.coding].name
 		for _, name := range [...]string{"Content-Length", "Accept-Ranges", "Content-Md5", "Digest",
 			"Content-Digest", "Repr-Digest"} {
-			h.Del(name)
+			delete(h, name)
 		}
 		weaken(h)
 	}
 	a.under.WriteHeader(a.status)
+}
+
+// addVary says that the answer depends on Accept-Encoding.
+func (a *answer) addVary(h http.Header) {
+	if len(h["Vary"]) == 0 {
+		h["Vary"] = a.vary
+		return
+	}
+	middleware.AddVary(h, "Accept-Encoding")
 }
 
 // sniff gives the answer its content type, as a server would who could read the
@@ -165,6 +176,12 @@ func (a *answer) Write(b []byte) (int, error) {
 		if len(a.kept)+len(b) < a.cfg.MinBytes {
 			a.kept = append(a.kept, b...)
 			return len(b), nil
+		}
+		if len(a.kept) == 0 { // it need not be joined with anything
+			a.kept = b[:a.cfg.MinBytes]
+			a.decide(a.written)
+			a.kept = nil
+			return a.send(b)
 		}
 		room := a.cfg.MinBytes - len(a.kept) // as much as a type is told by
 		a.kept = append(a.kept, b[:room]...)

@@ -24,17 +24,37 @@ type coder interface {
 	Reset(w io.Writer)
 }
 
+// A pooled coder writes to whoever has it, so that giving it back resets nothing.
+type pooled struct {
+	coder
+	to io.Writer // nil: nobody has it
+}
+
+func (p *pooled) take(to io.Writer) {
+	p.to = to
+	p.coder.Reset(output{p})
+}
+
+// An output is where a pooled coder writes.
+type output struct{ p *pooled }
+
+// Write implements io.Writer.
+func (o output) Write(b []byte) (int, error) { return o.p.to.Write(b) }
+
 // A pool keeps coders of one coding that nobody uses, as long as the collector lets
 // it.
-type pool struct{ idle sync.Pool }
+type pool struct {
+	name []string // as Content-Encoding has it; shared, with no room behind it
+	idle sync.Pool
+}
 
 func newPool(coding string) *pool {
-	p := &pool{}
+	p := &pool{name: []string{coding}}
 	switch coding {
 	case Zstd:
-		p.idle.New = func() any { return newZstd() }
+		p.idle.New = func() any { return &pooled{coder: newZstd()} }
 	case Gzip:
-		p.idle.New = func() any { return newGzip() }
+		p.idle.New = func() any { return &pooled{coder: newGzip()} }
 	default:
 		panic(fmt.Sprintf("compress: %q is no coding; there are %q and %q", coding, Zstd, Gzip))
 	}
@@ -42,15 +62,15 @@ func newPool(coding string) *pool {
 }
 
 // get is a coder that writes to w.
-func (p *pool) get(w io.Writer) coder {
-	c := p.idle.Get().(coder)
-	c.Reset(w)
+func (p *pool) get(w io.Writer) *pooled {
+	c := p.idle.Get().(*pooled)
+	c.take(w)
 	return c
 }
 
 // put takes a coder back, whatever it is in the middle of.
-func (p *pool) put(c coder) {
-	c.Reset(io.Discard) // it keeps no answer alive
+func (p *pool) put(c *pooled) {
+	c.to = io.Discard // it keeps no answer alive
 	p.idle.Put(c)
 }
 

@@ -42,6 +42,7 @@ type Config struct {
 type Compressor struct {
 	cfg   Config
 	pools map[string]*pool
+	vary  []string // shared, with no room behind it
 	busy  atomic.Int64
 
 	coded, full atomic.Uint64
@@ -59,7 +60,7 @@ func New(cfg Config) *Compressor {
 	if cfg.Coders == 0 {
 		cfg.Coders = codersDefault
 	}
-	c := &Compressor{cfg: cfg, pools: map[string]*pool{}}
+	c := &Compressor{cfg: cfg, pools: map[string]*pool{}, vary: []string{"Accept-Encoding"}}
 	for _, coding := range cfg.Codings {
 		c.pools[coding] = newPool(coding)
 	}

@@ -366,6 +366,14 @@ func TestNoAllocation(t *testing.T) {
 			t.Errorf("%s that gets no tag allocates %v times; want 0", method, n)
 		}
 	}
+	body := make([]byte, 100)
+	tagged := etag.Tagger{}.Wrap(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		_, _ = w.Write(body)
+	}))
+	r := httptest.NewRequest("GET", "/", nil)
+	if n := testing.AllocsPerRun(100, func() { clear(w.h); tagged.ServeHTTP(w, r) }); n > 2 {
+		t.Errorf("a tag allocates %v times; want text and values, once each", n)
+	}
 }
 
 func BenchmarkTagger(b *testing.B) {

@@ -12,11 +12,16 @@ import (
 // same bytes have the same tag in every process. The hash is quick and not
 // cryptographic: two contents that were made to collide are one to it.
 func Of(body []byte) string {
-	tag := append(make([]byte, 0, 32), `W/"`...)
-	tag = strconv.AppendUint(tag, hash.XXH64(body), 36)
-	tag = append(tag, '-')
-	tag = strconv.AppendInt(tag, int64(len(body)), 36)
-	return string(append(tag, '"'))
+	var room [32]byte
+	return string(appendOf(room[:0], body))
+}
+
+func appendOf(dst, body []byte) []byte {
+	dst = append(dst, `W/"`...)
+	dst = strconv.AppendUint(dst, hash.XXH64(body), 36)
+	dst = append(dst, '-')
+	dst = strconv.AppendInt(dst, int64(len(body)), 36)
+	return append(dst, '"')
 }
 
 // Match looks for tag in a list as If-Match and If-None-Match have it. Strong

@@ -107,8 +107,12 @@ func (a *tagged) finish(w http.ResponseWriter) {
 	}
 	h := w.Header()
 	if len(body) > 0 || a.r.Method == http.MethodGet {
-		tag := Of(body)
-		h["Etag"] = []string{tag}
+		var room [64]byte // the tag and the length are one string, and their values one piece
+		text := appendOf(room[:0], body)
+		end := len(text)
+		all := string(strconv.AppendInt(text, int64(len(body)), 10))
+		tag, values := all[:end], []string{all[:end], all[end:]}
+		h["Etag"] = values[:1:1]
 		for _, line := range a.r.Header["If-None-Match"] {
 			if Match(line, tag, false) {
 				NotModified(w)
@@ -116,7 +120,7 @@ func (a *tagged) finish(w http.ResponseWriter) {
 			}
 		}
 		if len(h["Content-Length"]) == 0 && len(h["Transfer-Encoding"]) == 0 {
-			h["Content-Length"] = []string{strconv.Itoa(len(body))}
+			h["Content-Length"] = values[1:]
 		}
 	}
 	w.WriteHeader(status)
