@@ -114,7 +114,7 @@ func (c *crowd) client(rnd *rand.Rand) {
 // good for another.
 func (c *crowd) request(conn net.Conn, in *bufio.Reader, q question, f *ledger.Failure) bool {
 	_ = conn.SetDeadline(time.Now().Add(patience))
-	_, err := fmt.Fprintf(conn, "%s %s HTTP/1.1\r\nHost: a\r\nContent-Length: %d\r\n\r\n%s",
+	_, err := fmt.Fprintf(conn, "%s %s HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: %d\r\n\r\n%s",
 		q.method, q.path, len(q.body), q.body)
 	var resp *http.Response
 	if err == nil {

@@ -67,7 +67,7 @@ func TestKilledService(t *testing.T) {
 	c := gather(t, p.URL, clients, rnd, word)
 	rounds := times(2, 20)
 	for range rounds {
-		w := newWriter(t, p, &ls.Events)
+		w := newWriter(t, p, ls.Events)
 		before := ls.Count()
 		w.run()
 		until(t, "20 notes", func() bool { return ls.Count() >= before+20 })
@@ -83,12 +83,12 @@ func TestKilledService(t *testing.T) {
 			until(t, "the end of every worker", func() bool { return gone(pid) })
 		}
 		w.end()
-		for _, worker := range []string{"0", "1"} {
+		for _, worker := range []string{"0", "1", ""} { // and the listener
 			c.Died(ledger.Death{Worker: worker, From: from, To: time.Now()})
 		}
 		p = smoketest.StartIn(t, p.Cmd.Dir, hostBinary(t), "M0_WORKERS=2", quiet, port)
 	}
-	w := newWriter(t, p, &ls.Events)
+	w := newWriter(t, p, ls.Events)
 	w.run()
 	before := ls.Count()
 	until(t, "20 notes more", func() bool { return ls.Count() >= before+20 })

@@ -22,7 +22,7 @@ func TestKilledWorkers(t *testing.T) {
 	rnd := random(t)
 	p := startHost(t)
 	ls := listenToBoth(t, p.URL+"/events")
-	w := newWriter(t, p, &ls.Events)
+	w := newWriter(t, p, ls.Events)
 	w.run()
 	ls.first(t)
 	c := gather(t, p.URL, clients, rnd, word)

@@ -22,7 +22,7 @@ import (
 // Listeners are readers of event streams that come back with Last-Event-ID whenever
 // they are cut, as a browser does, but without a pause.
 type listeners struct {
-	ledger.Events
+	*ledger.Events
 	url    string
 	all    []*listener
 	cancel context.CancelFunc
@@ -35,18 +35,10 @@ type listener struct {
 	rejects atomic.Int64 // answers that were no stream
 }
 
-// listen opens so many streams at url, which the test ends.
+// listen opens so many streams at url, which the test ends, and waits until they are.
 func listen(t *testing.T, url string, n int) *listeners {
 	t.Helper()
-	ctx, cancel := context.WithCancel(context.Background())
-	ls := &listeners{url: url, cancel: cancel}
-	t.Cleanup(ls.leave)
-	for i := range n {
-		l := &listener{account: ls.Open(name(i))}
-		l.worker.Store("")
-		ls.all = append(ls.all, l)
-		ls.group.Go(func() { l.read(ctx, url) })
-	}
+	ls := listenTo(t, &ledger.Events{}, url, n)
 	until(t, "every stream to be open", func() bool {
 		for _, l := range ls.all {
 			if l.worker.Load() == "" {
@@ -55,6 +47,22 @@ func listen(t *testing.T, url string, n int) *listeners {
 		}
 		return true
 	})
+	return ls
+}
+
+// listenTo opens streams that have their account in an existing ledger, and waits for
+// nothing.
+func listenTo(t *testing.T, events *ledger.Events, url string, n int) *listeners {
+	t.Helper()
+	ctx, cancel := context.WithCancel(context.Background())
+	ls := &listeners{Events: events, url: url, cancel: cancel}
+	t.Cleanup(ls.leave)
+	for i := range n {
+		l := &listener{account: events.Open(name(i))}
+		l.worker.Store("")
+		ls.all = append(ls.all, l)
+		ls.group.Go(func() { l.read(ctx, url) })
+	}
 	return ls
 }
 

@@ -15,7 +15,7 @@ func TestReloads(t *testing.T) {
 	reloads, least := times(2, 20), times(2_000, 20_000)
 	p := startHost(t)
 	ls := listenToBoth(t, p.URL+"/events")
-	w := newWriter(t, p, &ls.Events)
+	w := newWriter(t, p, ls.Events)
 	w.run()
 	ls.first(t)
 	c := gather(t, p.URL, clients, random(t), word)

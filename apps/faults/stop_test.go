@@ -36,14 +36,14 @@ func TestStoppedWorker(t *testing.T) {
 	p := startHost(t)
 	for range times(1, 10) {
 		ls := listenToBoth(t, p.URL+"/events")
-		w := newWriter(t, p, &ls.Events)
+		w := newWriter(t, p, ls.Events)
 		w.run()
 		ls.first(t)
 		c := gather(t, p.URL, clients, rnd, word)
 		c.more(t, 200)
 		w.end() // its connection may be to the one that is stopped next
 		thaw := freeze(t, p)
-		w = newWriter(t, p, &ls.Events)
+		w = newWriter(t, p, ls.Events)
 		for range besideStopped {
 			w.publish()
 		}
@@ -54,7 +54,7 @@ func TestStoppedWorker(t *testing.T) {
 		thaw()
 		of = c.AnswersOf("1")
 		until(t, "answers of worker 1 again", func() bool { return c.AnswersOf("1") > of+100 })
-		w = newWriter(t, p, &ls.Events)
+		w = newWriter(t, p, ls.Events)
 		for range 20 {
 			w.publish()
 		}
@@ -105,7 +105,7 @@ func TestFullBus(t *testing.T) {
 	const size = 60_000
 	p := startHost(t)
 	ls := listenToBoth(t, p.URL+"/events")
-	w := newWriter(t, p, &ls.Events)
+	w := newWriter(t, p, ls.Events)
 	w.run()
 	ls.first(t)
 	w.end()
@@ -114,7 +114,7 @@ func TestFullBus(t *testing.T) {
 		stopped[name(i)] = l.worker.Load() == "1"
 	}
 	thaw := freeze(t, p)
-	w = newWriter(t, p, &ls.Events)
+	w = newWriter(t, p, ls.Events)
 	w.size, w.only = size, func(stream string) bool { return !stopped[stream] }
 	w.run()
 	least := uint64(times(100, 5000))
@@ -131,7 +131,7 @@ func TestFullBus(t *testing.T) {
 	}
 	w.end()
 	thaw()
-	w = newWriter(t, p, &ls.Events)
+	w = newWriter(t, p, ls.Events)
 	for range 20 {
 		w.publish()
 	}

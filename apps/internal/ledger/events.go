@@ -57,8 +57,8 @@ func (e *Events) Ahead(only func(name string) bool) (most int) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	for _, s := range e.streams {
-		if !only(s.name) {
-			continue
+		if s.first == 0 || !only(s.name) {
+			continue // nothing is due before the first
 		}
 		n := 0
 		for i := len(e.published) - 1; i >= 0 && e.published[i] > s.covered; i-- {

@@ -46,6 +46,20 @@ func TestADeathExplainsOneFailureAClient(t *testing.T) {
 	}
 }
 
+// TestWhoKnowsHisWorkerComesFirst: a failure of nobody's connection may be of either
+// death, and leaves the other one to the failure that can be of it alone.
+func TestWhoKnowsHisWorkerComesFirst(t *testing.T) {
+	var r Requests
+	for _, worker := range []string{"0", "1"} {
+		r.Died(Death{Worker: worker, From: at(10), To: at(11)})
+	}
+	r.Failed(Failure{Opened: at(10), At: at(10)})
+	r.Failed(Failure{Worker: "0", Opened: at(5), At: at(10)})
+	if strange := r.Unexplained(1); len(strange) != 0 {
+		t.Errorf("unexplained: %v, want none", strange)
+	}
+}
+
 func TestFloorOfRequests(t *testing.T) {
 	var r Requests
 	r.Sent()
@@ -139,6 +153,7 @@ func TestAheadIsOfTheSlowest(t *testing.T) {
 	}
 	e.Open("fast").Seen(14)
 	e.Open("slow").Seen(11)
+	e.Open("new")
 	all := func(string) bool { return true }
 	if n := e.Ahead(all); n != 3 {
 		t.Errorf("Ahead = %d, want the 3 of the slow one", n)

@@ -47,7 +47,8 @@ func (f Failure) String() string {
 		f.Opened.Format(form), f.Joined.Format(form), f.At.Format(form), f.Got, f.Err)
 }
 
-// A Death is the end of one worker: it was alive before From, and gone at To.
+// A Death is the end of one worker, or of a listener, whose name is "": it was alive
+// before From, and gone at To.
 type Death struct {
 	Worker   string
 	From, To time.Time
@@ -133,9 +134,11 @@ func (r *Requests) Unexplained(clients int) (strange []Failure) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	spent := make([]int, len(r.deaths))
-	for _, f := range r.failed {
-		if !r.chargeLocked(f, spent, clients) {
-			strange = append(strange, f)
+	for _, isNamed := range []bool{true, false} { // who knows his worker comes first
+		for _, f := range r.failed {
+			if (f.Worker != "") == isNamed && !r.chargeLocked(f, spent, clients) {
+				strange = append(strange, f)
+			}
 		}
 	}
 	return strange

@@ -1,0 +1,60 @@
+# SPDX-License-Identifier: MIT
+"""A WSGI application whose views do to their worker what no view should."""
+
+import ctypes
+import os
+import sys
+import threading
+
+
+def word(environ):
+    """Harms nobody."""
+    return b"wild\n"
+
+
+def raises(environ):
+    raise RuntimeError("wild raises")
+
+
+def leaves(environ):
+    """Asks for the end of the interpreter."""
+    sys.exit(3)
+
+
+def drops(environ):
+    """Ends the process without a word."""
+    os._exit(7)
+
+
+def crashes(environ):
+    """Reads address 0 in C."""
+    ctypes.string_at(0)
+
+
+def holds(environ):
+    """Waits in C without letting go of the interpreter. A read, unlike a sleep, goes on
+    behind a signal."""
+    reading, _ = os.pipe()
+    ctypes.PyDLL(None).read(reading, ctypes.create_string_buffer(1), 1)
+
+
+def locks(environ):
+    """Waits for itself."""
+    lock = threading.Lock()
+    lock.acquire()
+    lock.acquire()
+
+
+VIEWS = {"/" + view.__name__: view for view in (
+    word, raises, leaves, drops, crashes, holds, locks)}
+
+
+def app(environ, start_response):
+    """Calls the view of the path; every answer names its process."""
+    fields = [("X-Worker", str(os.getpid()))]
+    if environ["PATH_INFO"] == "/events":
+        start_response("200 OK", [*fields, ("M0-Channel", "beat")])
+        return []
+    body = VIEWS[environ["PATH_INFO"]](environ)
+    start_response("200 OK", [*fields, ("Content-Length", str(len(body)))])
+    return [body]
