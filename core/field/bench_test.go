@@ -31,6 +31,7 @@ func BenchmarkGet(b *testing.B) {
 		name, key string
 		doc       []byte
 	}{
+		{"empty", "channel", []byte("{}")},
 		{"60B", "channel", small},
 		{"2K_last", "last", benchDoc(2 << 10)},
 		{"100K_last", "last", benchDoc(100 << 10)},
@@ -62,4 +63,29 @@ func BenchmarkGet(b *testing.B) {
 			}
 		})
 	}
+}
+
+// BenchmarkStops marks the ends of strings in a window, and in a small document.
+func BenchmarkStops(b *testing.B) {
+	doc := benchDoc(2 * windowBytes)
+	for _, n := range []int{60, windowBytes} {
+		b.Run(fmt.Sprint(n), func(b *testing.B) {
+			var stops [windowWords]uint64
+			b.SetBytes(int64(n))
+			for b.Loop() {
+				markStops(&stops, doc[:n])
+			}
+		})
+	}
+}
+
+// BenchmarkDocument parses a document of 100 KB again and again.
+func BenchmarkDocument(b *testing.B) {
+	doc := benchDoc(100 << 10)
+	var d Document
+	b.SetBytes(int64(len(doc)))
+	for b.Loop() {
+		sinkBool = d.Parse(doc) == nil
+	}
+	b.ReportMetric(float64(len(d.entries)), "values")
 }

@@ -71,7 +71,11 @@ func (d *Document) child(at int, step string) int {
 	case '{':
 		ascii := isASCII(step)
 		for c := at + 1; c < e.next; c = d.entries[c].next {
-			if d.entries[c].name.is(step, ascii) {
+			n := &d.entries[c].name
+			if ascii && !n.escaped && len(n.text) != len(step) {
+				continue // only for speed
+			}
+			if n.is(step, ascii) {
 				found = c
 			}
 		}
