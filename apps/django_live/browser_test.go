@@ -67,6 +67,7 @@ func TestBrowserTabsOfTwoWorkersStayInSync(t *testing.T) {
 	all(shows(hostile))
 	all("!window.hit && !document.querySelector('#comments :is(img, script)')")
 
+	two.Until(t, "document.getElementById('id_text').value === ''") // answered: who waves is known
 	two.Click(t, "#wave button")
 	all("document.getElementById('notices').innerText === 'Grace waves at you'")
 	one.Click(t, "#start button")

@@ -119,13 +119,11 @@ func (s *site) held(t *testing.T) map[string]string {
 // worker has them all proves nothing.
 func (s *site) onBoth(t *testing.T, open func()) {
 	t.Helper()
-	for range 32 {
+	smoketest.Until(t, "streams on each of two workers", func() bool {
 		open()
-		if held := s.held(t); len(held) == 2 && held["0"] != "0" && held["1"] != "0" {
-			return
-		}
-	}
-	t.Fatalf("32 streams sit on workers %v: want some on each of two", s.held(t))
+		held := s.held(t)
+		return len(held) == 2 && held["0"] != "0" && held["1"] != "0"
+	})
 }
 
 // A visitor is a client with cookies that follows no redirect.
