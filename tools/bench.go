@@ -100,6 +100,9 @@ func parseBench(args []string) (benchOptions, error) {
 
 // benchRun measures; what it says in between is left out with --json.
 func benchRun(e *env, args []string) error {
+	if len(args) > 0 && args[0] == "all" {
+		return benchAll(e, args[1:])
+	}
 	o, err := parseBench(args)
 	if err != nil {
 		return err
@@ -107,7 +110,7 @@ func benchRun(e *env, args []string) error {
 	var rows []any
 	o.table = func(row any) { rows = append(rows, row) }
 	if o.json {
-		e.con = console.New(io.Discard)
+		e = &env{ctx: e.ctx, top: e.top, out: e.out, con: console.New(io.Discard)}
 	}
 	machine := bench.ThisMachine()
 	e.con.Printf("%s", machine)
@@ -122,13 +125,18 @@ func benchRun(e *env, args []string) error {
 		}
 		err := e.con.Step(b.name, b.what, func(s *console.Step) error {
 			figures, err := b.run(e, s, o)
+			for i := range figures {
+				figures[i].Bench = b.name
+			}
 			all = append(all, figures...)
 			return err
 		})
 		failed = errors.Join(failed, err)
 	}
 	if o.json {
-		return e.printJSON(machine, rows, all, failed)
+		command := strings.Join(append([]string{"go run ./tools bench"}, args...), " ")
+		return e.printJSON(map[string]any{
+			"machine": machine, "command": command, "rows": rows, "figures": all}, all, failed)
 	}
 	e.con.Printf("\n%s", bench.Head())
 	for _, f := range all {
@@ -141,10 +149,10 @@ func benchRun(e *env, args []string) error {
 	return nil
 }
 
-func (e *env) printJSON(m bench.Machine, rows []any, all []bench.Figure, failed error) error {
+func (e *env) printJSON(run map[string]any, all []bench.Figure, failed error) error {
 	out := json.NewEncoder(e.out)
 	out.SetIndent("", "  ")
-	if err := out.Encode(map[string]any{"machine": m, "rows": rows, "figures": all}); err != nil {
+	if err := out.Encode(run); err != nil {
 		return err
 	}
 	if failed == nil && missed(all) > 0 {

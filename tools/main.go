@@ -49,7 +49,8 @@ func verbs() []verb {
 		{"build-apps", "", "build every application and command", buildApps},
 		{"sabotage", "[ID|MODULE|MODULE/PKG] [--changed]",
 			"break each promise in a copy; its test must notice", sabotage},
-		{"bench", "[NAME] [--json] [--quick] [--runs N] [--seconds N] [--only A,B] [--sides A,B]",
+		{"bench", "[NAME] [--json] [--quick] [--runs N] [--seconds N] [--only A,B] [--sides A,B]\n" +
+			"       or: all [--out DIR] [FLAG …|--from FILE …]",
 			"ours beside rivals in one run: " + benchNames(), benchRun},
 		{"prove", "[--hours H] [--only A,B] [--list] [--out FILE] [--each D] [--in DIR,…] " +
 			"[--seeds N] [--requests N] [--vulndb URL]",

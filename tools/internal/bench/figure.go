@@ -14,6 +14,7 @@ import (
 
 // Figure is one promise measured: ours beside a rival's.
 type Figure struct {
+	Bench string  `json:"bench,omitempty"` // that it is of
 	Name  string  `json:"name"`
 	Unit  string  `json:"unit"`
 	Ours  float64 `json:"ours"`

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: MIT
+
+package results
+
+import (
+	"encoding/xml"
+	"fmt"
+	"io"
+	"strings"
+	"testing"
+
+	"m0serve.dev/tools/internal/bench"
+)
+
+func runs() []Run {
+	return []Run{{Machine: bench.Machine{CPU: "a <CPU>", Cores: 2}, Command: "go run ./tools bench x",
+		Figures: []bench.Figure{
+			{Bench: "x", Name: "rate | all", Unit: "a second", Ours: 40, Other: 10, Rival: "<r>", Ratio: 2,
+				MoreIsBetter: true},
+			{Bench: "x", Name: "CPU", Unit: "us", Ours: 20, Other: 10, Rival: "r", Ratio: 0.5},
+			{Bench: "y", Name: "CPU", Unit: "us", Ours: 1, Rival: "gone", Ratio: 1, Why: "no compiler"},
+		}}}
+}
+
+func TestParse(t *testing.T) {
+	r, err := Parse([]byte(`{"machine":{"cpu":"c"},"command":"go","figures":[{"name":"a"},
+		{"name":"b","bench":"own"}]}`), "file")
+	if err != nil || r.Machine.CPU != "c" || strings.Join(Benches([]Run{r}), " ") != "file own" {
+		t.Errorf("Parse = %+v, %v, want one figure of the file and one of its own bench", r, err)
+	}
+	for _, bad := range []string{"", "{}", `{"figures":[]}`, "x"} {
+		if r, err := Parse([]byte(bad), "file"); err == nil {
+			t.Errorf("Parse(%q) = %+v, want an error", bad, r)
+		}
+	}
+}
+
+func TestMarkdown(t *testing.T) {
+	got := Markdown(runs())
+	for _, want := range []string{
+		"On a <CPU>, 2 cores", "\n    go run ./tools bench x\n", "\n1 of 3 figures are met.\n",
+		"| x | rate \\| all, a second | 40.0 | 10.0 | <r> | 4.00 | >= 2.00x | met |\n",
+		"| x | CPU, us | 20.0 | 10.0 | r | 2.00 | <= 0.50x | MISSED |\n",
+		"| NOT MEASURED (no compiler) |\n", "](x.svg)\n", "](y.svg)\n",
+	} {
+		if !strings.Contains(got, want) {
+			t.Errorf("Markdown has no %q in\n%s", want, got)
+		}
+	}
+}
+
+func TestSVG(t *testing.T) {
+	got := SVG(runs(), "x")
+	for d := xml.NewDecoder(strings.NewReader(got)); ; {
+		if _, err := d.Token(); err == io.EOF {
+			break
+		} else if err != nil {
+			t.Fatalf("SVG is no XML: %v\n%s", err, got)
+		}
+	}
+	for _, want := range []string{
+		`<rect class="met" x="600.0" y="54" width="80.0"`,    // four times as good: two octaves
+		`<rect class="missed" x="560.0" y="78" width="40.0"`, // twice the CPU: one, to the left
+		`<line class="target" x1="640.0"`, "prefers-color-scheme:dark", "&lt;r&gt;",
+	} {
+		if !strings.Contains(got, want) {
+			t.Errorf("SVG has no %s in\n%s", want, got)
+		}
+	}
+	for _, not := range []string{"href", "url(", "@import", "<script", "not measured"} {
+		if strings.Contains(got, not) {
+			t.Errorf("SVG of x has %s", not)
+		}
+	}
+	if other := SVG(runs(), "y"); !strings.Contains(other, "not measured") ||
+		strings.Contains(other, "<rect") {
+		t.Errorf("SVG of y draws a figure that was not measured:\n%s", other)
+	}
+}
+
+func TestPlaceStaysInside(t *testing.T) {
+	for _, ratio := range []float64{0, 1e-9, 0.5, 1, 2, 1e9} {
+		for _, more := range []bool{true, false} {
+			if x := place(ratio, more); fmt.Sprint(x) == "NaN" || x < svgText || x > svgWidth-50 {
+				t.Errorf("place(%v, %v) = %v, want it in the picture", ratio, more, x)
+			}
+		}
+	}
+}
