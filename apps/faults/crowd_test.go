@@ -86,8 +86,8 @@ func (c *crowd) client(rnd *rand.Rand) {
 	for n := 0; !c.left(); {
 		f := ledger.Failure{Opened: time.Now()}
 		conn, err := net.DialTimeout("tcp", strings.TrimPrefix(c.url, "http://"), patience)
-		if errors.Is(err, syscall.ECONNREFUSED) {
-			c.Refused()
+		if errors.Is(err, syscall.ECONNREFUSED) || errors.Is(err, syscall.ECONNRESET) {
+			c.Refused()                  // nothing was sent
 			time.Sleep(time.Millisecond) // or a service that is gone costs a processor
 			continue
 		}

@@ -44,6 +44,13 @@ func TestADeathExplainsOneFailureAClient(t *testing.T) {
 	if n := len(r.Unexplained(2)); n != 1 {
 		t.Errorf("%d of 3 failures of 2 clients are unexplained, want 1", n)
 	}
+	r.Died(Death{From: at(10), To: at(11)})
+	r.Failed(Failure{Opened: at(10), At: at(11)})
+	r.Failed(Failure{Opened: at(10), At: at(11)})
+	if n := len(r.Unexplained(1)); n != 2 {
+		t.Errorf("%d failures are unexplained by a worker's and a listener's death, want 2 of the"+
+			" worker's", n)
+	}
 }
 
 // TestWhoKnowsHisWorkerComesFirst: a failure of nobody's connection may be of either

@@ -129,7 +129,8 @@ func (r *Requests) Failures() []Failure {
 
 // Unexplained are the failures that no death explains. At most one of each client can
 // be in flight when a worker dies, so the failures beyond clients for each death are
-// not explained either; they are the last ones.
+// not explained either; they are the last ones. While a listener goes a client may come
+// several times, so that its death explains any number of what nobody answered.
 func (r *Requests) Unexplained(clients int) (strange []Failure) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -147,7 +148,7 @@ func (r *Requests) Unexplained(clients int) (strange []Failure) {
 // chargeLocked puts f down to the first death that explains it and is not used up.
 func (r *Requests) chargeLocked(f Failure, spent []int, clients int) bool {
 	for i, d := range r.deaths {
-		if spent[i] < clients && d.explains(f) {
+		if (spent[i] < clients || d.Worker == "") && d.explains(f) {
 			spent[i]++
 			return true
 		}
