@@ -27,6 +27,7 @@ var benches = []struct {
 	{"client", "small requests of our HTTP client, beside net/http and fasthttp", (*env).benchClient},
 	{"core", "hashes, JSON escape and JSON fields, beside the fastest of each", (*env).benchCore},
 	{"datastar", "encoding events, beside the official SDK", (*env).benchDatastar},
+	{"middleware", "auth, CORS, ids, tags, caches, coding, beside others", (*env).benchMiddleware},
 	{"route", "finding handlers, beside httprouter and chi", (*env).benchRoute},
 	{"sqlite", "queries, beside database/sql on the same engine", (*env).benchSQLite},
 	{"ws", "WebSocket echo and idle sockets, beside gws", (*env).benchWS},
