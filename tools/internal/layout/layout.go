@@ -34,7 +34,7 @@ func Rules(verbs []string) []rule.Rule {
 
 // topNames are the names that the top holds beside dot files.
 var topNames = []string{
-	"LICENSE", "README.md", "apps", "core", "datastar", "go.work", "go.work.sum",
+	"LICENSE", "README.md", "SECURITY.md", "apps", "core", "datastar", "go.work", "go.work.sum",
 	"host", "http", "sqlite", "tools", "wsgi",
 }
 

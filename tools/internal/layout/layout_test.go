@@ -28,7 +28,8 @@ func byName(t *testing.T, name string) rule.Rule {
 func good() map[string]string {
 	files := map[string]string{
 		".ci/run": "", ".github/x": "", "README.md": "# x\n", "LICENSE": "MIT\n",
-		"go.work": goodWork(),
+		"SECURITY.md": "# s\n",
+		"go.work":     goodWork(),
 	}
 	for _, name := range tree.Names {
 		files[name+"/x.go"] = "package x\n"
@@ -109,6 +110,8 @@ func TestRules(t *testing.T) {
 		{"folder", "readme", files{"README.md": "go run ./apps/nope\n"}, []string{"README.md:1 no Go"}},
 		{"link", "readme", files{"http/README.md": "[s](SPEC.md#a) [n](no.md) [w](https://x)\n"},
 			[]string{"http/README.md:1 no.md leads nowhere"}},
+		{"row", "readme", files{"SECURITY.md": "[A1.b](core/SPEC.md) [A1](core/SPEC.md)\n",
+			"core/SPEC.md": "|---|\n| A1.b | x |\n"}, []string{"SECURITY.md:1 no row A1"}},
 		{"coming", "readme", files{"http/COMING_FROM.md": "[n](no.md)\n"},
 			[]string{"http/COMING_FROM.md:1 no.md leads nowhere"}},
 		{"import", "readme", code(`import "m0serve.dev/core/none"`), []string{"core/README.md:4 no Go"}},

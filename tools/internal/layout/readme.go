@@ -22,14 +22,15 @@ const readmeLinesMax = 150
 var (
 	toolsVerb  = regexp.MustCompile(`go run (?:\./tools|m0serve\.dev/tools) ([a-z][a-z-]*)`)
 	goCommand  = regexp.MustCompile(`go (?:run|build|install|vet|test) (\./|m0serve\.dev/)([\w./-]*)`)
+	rowLink    = regexp.MustCompile(`\[([A-Z](?:\d+[a-z]?)?(?:\.[\w.-]+)?)\]\(([^)\s]*SPEC\.md)\)`)
 	mdLink     = regexp.MustCompile(`\]\(([^)\s]+)\)`)
 	importLine = regexp.MustCompile(`"(m0serve\.dev/[\w./-]+)"`)
 )
 
 // readmeRule checks every README, at the top, of a module or of an application, and
-// the page of a module for people who come from something else (COMING_FROM.md):
-// its length, that the commands and packages in it exist, that its links lead
-// somewhere, and that its Go parses.
+// the page of a module for people who come from something else (COMING_FROM.md), and
+// SECURITY.md: its length, that the commands and packages in it exist, that its links
+// lead somewhere, those to rows of a SPEC.md to such a row, and that its Go parses.
 func readmeRule(t *tree.Tree, verbs []string) []rule.Finding {
 	var found []rule.Finding
 	for _, file := range readmes(t) {
@@ -45,7 +46,7 @@ func readmeRule(t *tree.Tree, verbs []string) []rule.Finding {
 }
 
 func readmes(t *tree.Tree) []string {
-	files := []string{"README.md"}
+	files := []string{"README.md", "SECURITY.md"}
 	for _, name := range tree.Names {
 		for _, pattern := range []string{"/README.md", "/*/README.md", "/COMING_FROM.md"} {
 			list, _ := filepath.Glob(t.Abs(name) + filepath.FromSlash(pattern))
@@ -111,6 +112,12 @@ func (r *readme) line(n int, line string) {
 		p := path.Join(path.Dir(r.file), target)
 		if _, err := os.Stat(r.t.Abs(p)); err != nil {
 			r.add(n, target, "the link "+m[1]+" leads nowhere")
+		}
+	}
+	for _, m := range rowLink.FindAllStringSubmatch(line, -1) {
+		spec, err := os.ReadFile(r.t.Abs(path.Join(path.Dir(r.file), m[2])))
+		if err == nil && !strings.Contains(string(spec), "\n| "+m[1]+" |") {
+			r.add(n, m[1], m[2]+" has no row "+m[1])
 		}
 	}
 }

@@ -65,8 +65,8 @@ func of(runs []Run, name string) []bench.Figure {
 // benches are beside it, as Picture names them.
 func Markdown(runs []Run) string {
 	var b strings.Builder
-	b.WriteString("# Figures\n\nOurs and a rival took turns in one run, and the best of each counts. " +
-		"Only ratios can be compared\nwith those of another machine.\n")
+	b.WriteString("# Figures\n\nOurs and a rival took turns in one run, and the best of each " +
+		"counts. Only\nratios can be compared with those of another machine.\n")
 	for _, r := range runs {
 		fmt.Fprintf(&b, "\nOn %s:\n\n    %s\n", r.Machine, r.Command)
 	}
@@ -80,9 +80,9 @@ func Markdown(runs []Run) string {
 	b.WriteString("| bench | figure | ours | rival | | ratio | target | |\n" +
 		"|---|---|--:|--:|---|--:|---|---|\n")
 	for _, f := range all {
-		fmt.Fprintf(&b, "| %s | %s, %s | %s | %s | %s | %.2f | %s | %s |\n", cell(f.Bench),
-			cell(f.Name), cell(f.Unit), bench.Number(f.Ours), bench.Number(f.Other), cell(f.Rival), f.Got(),
-			cell(f.Target()), cell(f.Verdict()))
+		fmt.Fprintf(&b, "| %s | %s, %s | %s | %s | %s | %.2f | %s | %s |\n",
+			cell(f.Bench), cell(f.Name), cell(f.Unit), bench.Number(f.Ours), bench.Number(f.Other),
+			cell(f.Rival), f.Got(), cell(f.Target()), cell(f.Verdict()))
 	}
 	for _, name := range Benches(runs) {
 		fmt.Fprintf(&b, "\n![%s beside its rivals](%s)\n", name, Picture(name))
