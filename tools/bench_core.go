@@ -43,7 +43,7 @@ var corePairs = []struct {
 	{"Document/100K", "simdjson", 1},
 	{"Hash/wy/256", "maphash", 1.15},
 	{"Hash/wy/4096", "maphash", 1.78},
-	{"Hash/fnv/1024", "std", 1},
+	{"Hash/fnv/1024", "std", 0.98}, // the same loop: it decides which side was disturbed
 	{"Hash/xxh32/64", "oneofone", 0.97},
 	{"Hash/xxh32/4096", "oneofone", 0.97},
 }

@@ -60,7 +60,7 @@ func TestStringsOverWindows(t *testing.T) {
 			`"k":1`, `"k":"v"`, `"k" : "\\"`, `"k":"\u0041\""`, "\"k\":\"\x1f\"", `"k":"\x"`, `"k":"`,
 			`"k":tru`, `"k":true`, `"k":-1.5e3`, `"\u006b":2`, `"k":"` + strings.Repeat("y", 600) + `"`,
 		} {
-			for back := range len(piece) + 8 {
+			for back := range min(len(piece)+8, 30) {
 				pad := strings.Repeat("p", max(0, edge-back-len(`{"":0,`)))
 				doc := []byte(`{"` + pad + `":0,` + piece + `}`)
 				checkAgainstStd(t, doc, "k")
