@@ -3,11 +3,10 @@
 package worker
 
 import (
+	"os"
 	"runtime"
 	"syscall"
 	"testing"
-
-	"golang.org/x/sys/unix"
 )
 
 // TestSignalsDoNothingOnceRetired: a process that is about to end is not killed on its way.
@@ -15,7 +14,9 @@ func TestSignalsDoNothingOnceRetired(t *testing.T) {
 	ArmStops().Retire()
 	runtime.LockOSThread() // what is sent to the own thread has arrived when the call returns
 	defer runtime.UnlockOSThread()
-	if err := unix.Tgkill(unix.Getpid(), unix.Gettid(), syscall.SIGTERM); err != nil {
-		t.Fatal(err)
+	_, _, e := syscall.RawSyscall(syscall.SYS_TGKILL, uintptr(os.Getpid()),
+		uintptr(syscall.Gettid()), uintptr(syscall.SIGTERM))
+	if e != 0 {
+		t.Fatal(e)
 	}
 }
