@@ -17,7 +17,7 @@ import (
 // Lengths of the measurements: many short rounds, so that some of each side are not
 // disturbed.
 const (
-	middlewareRounds = 10
+	middlewareRounds = 20
 	middlewareTime   = "40ms"
 )
 
