@@ -10,6 +10,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -20,10 +21,13 @@ import (
 	"m0serve.dev/apps/internal/rawhttp"
 )
 
-// staticMax bounds an answer that needs no Python while a view blocks for two
-// seconds. It is far above what a quiet machine shows (below 1 ms), and far
-// below what a server shows that waits for the view.
-const staticMax = 250 * time.Millisecond
+// Of answers that need no Python while a view blocks for two seconds, nine of ten come within
+// staticMost and all within staticWorst, whatever else the machine does. A quiet one shows less
+// than a millisecond, and a server that waits for the view two seconds.
+const (
+	staticMost  = 250 * time.Millisecond
+	staticWorst = 1500 * time.Millisecond
+)
 
 // TestBlockedViewHoldsUpNothingElse: while the only thread sleeps, computes, or
 // keeps the interpreter's lock, files are served at once and the next view waits
@@ -40,17 +44,20 @@ func TestBlockedViewHoldsUpNothingElse(t *testing.T) {
 			slow.Send(get("/" + view + "?ms=2000"))
 			waits := s.dial(t)
 			waits.Send(get("/hello"))
-			worst, n := time.Duration(0), 0
+			var took []time.Duration
 			files := s.dial(t)
 			for time.Since(began) < 1800*time.Millisecond {
 				at := time.Now()
 				files.Send(get("/files/a.txt"))
 				expect(t, files, "GET", "200 OK", "text\n")
-				worst, n = max(worst, time.Since(at)), n+1
+				took = append(took, time.Since(at))
 			}
-			t.Logf("%d answers, the slowest in %v", n, worst)
-			if worst > staticMax {
-				t.Errorf("a file took %v while the view blocked, want below %v", worst, staticMax)
+			slices.Sort(took)
+			most, worst := took[len(took)*9/10], took[len(took)-1]
+			t.Logf("%d answers, most in %v, the slowest in %v", len(took), most, worst)
+			if most > staticMost || worst > staticWorst {
+				t.Errorf("a file took %v while the view blocked, and nine of ten up to %v; want at most"+
+					" %v, and %v", worst, most, staticWorst, staticMost)
 			}
 			read(t, slow, "GET")
 			expect(t, waits, "GET", "200 OK", "hello")
