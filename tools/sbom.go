@@ -91,7 +91,9 @@ func (e *env) components(s *console.Step) (list []sbom.Component, err error) {
 		}
 	}
 	for path := range tested {
-		shipped[path] = shipped[path] // false for those of tests alone
+		if !shipped[path] {
+			shipped[path] = false // it is there for tests alone
+		}
 	}
 	for path, isShipped := range shipped {
 		m := modules[path]
