@@ -280,6 +280,15 @@ func TestTrapInterpreterIsTheUsers(t *testing.T) {
 	}
 }
 
+// What is loaded before the first request is there for good.
+func TestTrapLoadedObjectsAreFrozen(t *testing.T) {
+	s := trap(t, pyserver.Config{})
+	n, err := strconv.Atoi(string(s.answer(t, get("/frozen")).Body))
+	if err != nil || n < 1000 {
+		t.Errorf("%d objects are frozen (%v), want those of Python's own modules at least", n, err)
+	}
+}
+
 // wsgi.multiprocess and wsgi.multithread tell the truth, and two workers share.
 func TestTrapWorkersAndThreadsAreTold(t *testing.T) {
 	for _, tt := range []struct {

@@ -2,15 +2,7 @@
 
 package loop
 
-import (
-	"runtime"
-	"time"
-)
-
-// goschedEvery is how often a seat's goroutine passes through the scheduler. It
-// is bound to its thread, so that costs a switch; without it the runtime takes
-// its processor away at every call into the interpreter.
-const goschedEvery = 5 * time.Millisecond
+import "time"
 
 // clock is l.now for others than the owner.
 func (l *Loop) clock() time.Duration { return l.k.Now().Sub(l.start) }
@@ -55,7 +47,7 @@ func (l *Loop) leadSeated(me *seat, late *Turn) {
 	t := l.newTurn()
 	t.seat = me
 	l.takeOver(late)
-	yielded, scheduled := l.now, l.now
+	yielded := l.now
 	for {
 		n, lost := l.wait(t)
 		if lost || l.turn(t, t.events[:n]) {
@@ -74,10 +66,6 @@ func (l *Loop) leadSeated(me *seat, late *Turn) {
 			if yielded = l.now; l.yield(t) {
 				return
 			}
-		}
-		if l.now-scheduled >= goschedEvery {
-			scheduled = l.now
-			runtime.Gosched()
 		}
 	}
 }

@@ -2,6 +2,7 @@
 """What an application may do to its process: children, threads, signals, waiting."""
 
 import ctypes
+import gc
 import http.client
 import multiprocessing
 import os
@@ -29,6 +30,11 @@ def reentrant(environ, start_response, q):
     finally:
         conn.close()
     return text(start_response, "%d %s" % (answer.status, content.decode("latin-1")))
+
+
+def frozen(environ, start_response, q):
+    """Say how many objects the collector leaves alone."""
+    return text(start_response, str(gc.get_freeze_count()))
 
 
 def child(environ, start_response, q):
@@ -286,6 +292,7 @@ ROUTES = {
     "/reentrant": reentrant,
     "/child": child,
     "/child/mask": child_mask,
+    "/frozen": frozen,
     "/child/files": child_files,
     "/child/environment": child_environment,
     "/child/system": system,

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """The life of a worker on the Python side. `native` is the engine's module."""
 
+import gc
 import json
 import linecache
 import os
@@ -58,6 +59,9 @@ def main():
     except BaseException:
         sys.excepthook(*sys.exc_info())
         leave(CONFIG)
+    # What is loaded stays: the collector need not look at it again for every request.
+    gc.collect()
+    gc.freeze()
     try:
         status = serve() or native.status()
     except BaseException as error:
