@@ -232,7 +232,7 @@ func (h *host) openServer(kind string) (err error) {
 		MaxBody: noneIfZero(h.o.LimitRequestBody), MaxConns: h.o.MaxConns,
 		HeadTimeout: h.o.HeaderTimeout, IdleTimeout: h.o.KeepAlive,
 		DrainTimeout: h.o.GracefulTimeout,
-		Takeover:     2 * time.Millisecond,
+		Takeover:     4 * time.Millisecond,
 		Accepted:     h.share.Accepted, Closed: h.share.Closed,
 	})
 	if err == nil {

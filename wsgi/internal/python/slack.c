@@ -10,7 +10,7 @@
 // processor of the views. A thread inherits the slack of the timers of the one that starts it,
 // so it is coarse while the runtime starts (constructors of a priority come before Go's), and as
 // it was from then on.
-enum { COARSE = 1000 * 1000 }; // ns; nothing that sysmon does is needed sooner
+enum { COARSE = 5 * 1000 * 1000 }; // ns; nothing that sysmon does is needed sooner
 
 static unsigned long fine = 50 * 1000;
 
