@@ -34,11 +34,11 @@
 //	                          all   Python   kernel                     engine and shim
 //	bare hello                6.5      0.5      4.9: 3.6 send, 0.8 receive           1.0
 //	Flask, route and string    45       36      7.4: 5.2 send, 1.0 receive           1.8
-//	Django, page of 10 KB    3020     2980       20                                   15
+//	Django, page of 10 KB    3020     2920       70                                   26
 //
 // What is Python's is the application's: the view called in a loop without a server takes as
 // long. A send and a receive over TCP are the floor of whoever answers each request. Answers
 // that are ready at the same moment are sent together, sixteen at most, since a client that
 // is woken for each costs more than the view; what has been loaded is frozen for Python's
-// collector; Go's sysmon, which would wake 13,000 times a second, rests.
+// collector; Go's sysmon, which woke up to 3,000 times a second, rests.
 package wsgi

@@ -4,10 +4,8 @@ package loop
 
 import "time"
 
-// Answers of several connections are sent together. Waking a peer costs more than a
-// quick view, and one that waits for several answers is awake for the later ones
-// if they come at once. It goes on sooner, too, with a whole batch than with one
-// answer at a time, each of which it has to be put to sleep and woken for.
+// Answers of several connections are sent together: a peer that waits for many of them
+// is woken once for a batch, and not for each.
 const (
 	batchMax  = 16               // answers that wait for others
 	batchTime = time.Millisecond // how long the first one does, and one handler more
@@ -20,7 +18,7 @@ type reply struct {
 }
 
 // mayWait reports whether what t has for c may wait for the answers of the events
-// that follow. It may where handlers share a lock, since those are not that quick.
+// that follow: where handlers share a lock, and a turn is made of several of them.
 func (l *Loop) mayWait(t *Turn, c *conn) bool {
 	return t.more && t.seat != nil && c.state == stateIdle && !c.closing && !c.pending()
 }

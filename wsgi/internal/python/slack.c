@@ -6,8 +6,8 @@
 #include "shim.h"
 
 // The first thread that Go's runtime starts, sysmon, sleeps 20 µs at a time while a loop goes in
-// and out of the interpreter, wakes in vain 13,000 times a second, and takes 2 to 4 % of the
-// processor of the views. A thread inherits the slack of the timers of the one that starts it,
+// and out of the interpreter, wakes in vain up to 3,000 times a second, and takes 2 to 4 % of
+// the processor of the views. A thread inherits the slack of the timers of the one that starts it,
 // so it is coarse while the runtime starts (constructors of a priority come before Go's), and as
 // it was from then on.
 enum { COARSE = 5 * 1000 * 1000 }; // ns; nothing that sysmon does is needed sooner
