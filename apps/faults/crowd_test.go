@@ -184,6 +184,6 @@ func (c *crowd) kill(t *testing.T, pid int, worker string, sig syscall.Signal) {
 	t.Helper()
 	from := time.Now()
 	smoketest.Kill(t, pid, sig)
-	until(t, "the end of a killed worker", func() bool { return gone(pid) })
+	until(t, "the end of a killed worker", func() bool { return smoketest.Gone(pid) })
 	c.Died(ledger.Death{Worker: worker, From: from, To: time.Now()})
 }

@@ -80,7 +80,7 @@ func TestKilledService(t *testing.T) {
 		p.Signal(t, syscall.SIGKILL)
 		until(t, "the end of the supervisor", func() bool { return p.Ended() != "" })
 		for _, pid := range workers {
-			until(t, "the end of every worker", func() bool { return gone(pid) })
+			until(t, "the end of every worker", func() bool { return smoketest.Gone(pid) })
 		}
 		w.end()
 		for _, worker := range []string{"0", "1", ""} { // and the listener

@@ -105,7 +105,9 @@ func (c *crowd) harmed(t *testing.T, p *smoketest.Process, views ...string) {
 		}
 	}
 	for pid, from := range began {
-		until(t, "the end of a worker by "+strings.Join(views, ", "), func() bool { return gone(pid) })
+		until(t, "the end of a worker by "+strings.Join(views, ", "), func() bool {
+			return smoketest.Gone(pid)
+		})
 		c.Died(ledger.Death{Worker: strconv.Itoa(pid), From: from, To: time.Now()})
 	}
 	until(t, "successors", func() bool {
@@ -188,7 +190,9 @@ func TestPythonReloads(t *testing.T) {
 		p.Signal(t, syscall.SIGHUP)
 		says(t, p, n+1, "every worker is replaced")
 		for _, pid := range old {
-			until(t, "the end of a worker that was replaced", func() bool { return gone(pid) })
+			until(t, "the end of a worker that was replaced", func() bool {
+				return smoketest.Gone(pid)
+			})
 		}
 	}
 	c.more(t, 50)
@@ -234,7 +238,7 @@ func TestDjangoUnderFaults(t *testing.T) {
 		old := p.Workers(t)[index]
 		from := time.Now()
 		smoketest.Kill(t, old, syscall.SIGKILL)
-		until(t, "the end of a killed worker", func() bool { return gone(old) })
+		until(t, "the end of a killed worker", func() bool { return smoketest.Gone(old) })
 		c.Died(ledger.Death{Worker: some, From: from, To: time.Now()})
 		says(t, p, 1, fmt.Sprintf(`"pid":%d,"index":%d,"signal":"killed"`, old, index))
 		until(t, "a successor", func() bool {

@@ -7,6 +7,8 @@ package faults
 import (
 	"syscall"
 	"testing"
+
+	"m0serve.dev/apps/internal/smoketest"
 )
 
 // TestReloads is F5 on host_check: SIGHUP under load. No request fails, streams come
@@ -25,7 +27,9 @@ func TestReloads(t *testing.T) {
 		p.Signal(t, syscall.SIGHUP)
 		says(t, p, n+1, "every worker is replaced")
 		for _, pid := range old {
-			until(t, "the end of a worker that was replaced", func() bool { return gone(pid) })
+			until(t, "the end of a worker that was replaced", func() bool {
+				return smoketest.Gone(pid)
+			})
 		}
 	}
 	c.more(t, 100)

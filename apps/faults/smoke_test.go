@@ -8,7 +8,6 @@ import (
 	"bufio"
 	"bytes"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"math/rand/v2"
 	"net"
@@ -19,7 +18,6 @@ import (
 	"strconv"
 	"strings"
 	"sync"
-	"syscall"
 	"testing"
 	"time"
 
@@ -129,15 +127,6 @@ func exit(t *testing.T, p *smoketest.Process) int {
 	t.Helper()
 	until(t, "the end of the service", func() bool { return p.Ended() != "" })
 	return p.Wait(t)
-}
-
-// gone reports whether a process has ended, waited for or not.
-func gone(pid int) bool {
-	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
-	if err != nil {
-		return errors.Is(err, os.ErrNotExist) || errors.Is(err, syscall.ESRCH)
-	}
-	return stateOf(text) == "Z"
 }
 
 // stateOf is the state in a line of /proc/PID/stat.

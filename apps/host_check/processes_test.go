@@ -68,7 +68,8 @@ func running(t *testing.T, group int) (pids []string) {
 		// The command, in parentheses, may hold anything; state, parent and
 		// group follow it.
 		fields := strings.Fields(string(text[bytes.LastIndexByte(text, ')')+1:]))
-		if fields[0] != "Z" && fields[2] == strconv.Itoa(group) {
+		pid, err := strconv.Atoi(filepath.Base(filepath.Dir(path)))
+		if err == nil && fields[2] == strconv.Itoa(group) && !smoketest.Gone(pid) {
 			pids = append(pids, path)
 		}
 	}

@@ -56,7 +56,9 @@ func TestKilledSupervisor(t *testing.T) {
 		p.Signal(t, syscall.SIGKILL)
 		p.Wait(t)
 		for _, pid := range workers {
-			smoketest.Until(t, "the end of worker "+strconv.Itoa(pid), func() bool { return gone(pid) })
+			smoketest.Until(t, "the end of worker "+strconv.Itoa(pid), func() bool {
+				return smoketest.Gone(pid)
+			})
 		}
 		ln, err := net.Listen("tcp", strings.TrimPrefix(p.URL, "http://"))
 		if err != nil {

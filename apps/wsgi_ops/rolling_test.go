@@ -42,7 +42,7 @@ func TestRollingRestartLosesNothing(t *testing.T) {
 				c.answered.Load(), rounds, len(c.pids))
 			fresh := p.Workers(t)
 			for index, pid := range old {
-				if fresh[index] == 0 || fresh[index] == pid || !gone(pid) {
+				if fresh[index] == 0 || fresh[index] == pid || !smoketest.Gone(pid) {
 					t.Errorf("worker %d: process %d before and %d after", index, pid, fresh[index])
 				}
 			}

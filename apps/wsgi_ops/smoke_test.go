@@ -180,7 +180,9 @@ func worker(t *testing.T, p *smoketest.Process, index int) int {
 // ended, and returns its pid.
 func replaced(t *testing.T, p *smoketest.Process, old int) int {
 	t.Helper()
-	smoketest.Until(t, "the end of worker "+strconv.Itoa(old), func() bool { return gone(old) })
+	smoketest.Until(t, "the end of worker "+strconv.Itoa(old), func() bool {
+		return smoketest.Gone(old)
+	})
 	pid := 0
 	smoketest.Until(t, "a successor", func() bool {
 		pid = worker(t, p, 0)
@@ -190,18 +192,6 @@ func replaced(t *testing.T, p *smoketest.Process, old int) int {
 		t.Errorf("GET /hello = %q of the successor, want hello", got)
 	}
 	return pid
-}
-
-// gone reports that no process of that number runs.
-func gone(pid int) bool {
-	dir := "/proc/" + strconv.Itoa(pid)
-	stat, err := os.ReadFile(dir + "/stat")
-	if err != nil {
-		return true
-	}
-	// Its first thread may end ahead of others, which still hold what it has open.
-	threads, err := os.ReadDir(dir + "/task")
-	return strings.Contains(string(stat), ") Z ") && (err != nil || len(threads) <= 1)
 }
 
 // stop sends a signal, and wants the service to end with a status, within a bound,
@@ -229,7 +219,7 @@ func left(
 		t.Errorf("the service took %v to end, want at most %v", took, within)
 	}
 	for index, pid := range workers {
-		if !gone(pid) {
+		if !smoketest.Gone(pid) {
 			t.Errorf("worker %d, process %d, outlives the service", index, pid)
 		}
 	}

@@ -6,11 +6,13 @@ package smoketest
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 )
 
@@ -46,6 +48,19 @@ func (p *Process) Workers(t *testing.T) map[int]int {
 		}
 	}
 	return pids
+}
+
+// Gone reports that a process has ended, waited for or not. Its first thread may end
+// ahead of the others, which until then hold what it has open: it counts as alive.
+func Gone(pid int) bool {
+	dir := fmt.Sprintf("/proc/%d", pid)
+	stat, err := os.ReadFile(dir + "/stat")
+	if err != nil {
+		return errors.Is(err, os.ErrNotExist) || errors.Is(err, syscall.ESRCH)
+	}
+	_, _, state := parseStat(string(stat))
+	threads, err := os.ReadDir(dir + "/task")
+	return state == "Z" && (err != nil || len(threads) <= 1)
 }
 
 // AwaitAnswer waits until the worker at index answers on path. A worker that was
