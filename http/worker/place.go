@@ -18,6 +18,10 @@ type floor interface {
 	lose(place, index int)
 	// vacate gives a place up.
 	vacate(place int)
+	// passOn gives the connections that wait at a place to those that serve.
+	passOn(place int)
+	// refuse answers those that wait anywhere, for which nobody is left.
+	refuse()
 	// silence is how long ago the worker at a place beat last; 0 for one that
 	// never did, and has no heart to stop.
 	silence(place int) time.Duration
@@ -64,24 +68,38 @@ func (f *pageFloor) vacate(place int) {
 	line := f.page.Worker(place)
 	line.Claim(0)
 	line.SetState(bus.Vacant)
-	if f.handed.Accept == nil {
+	f.passOn(place)
+}
+
+// passOn leaves connections where they are when nobody serves.
+func (f *pageFloor) passOn(place int) {
+	if f.page == nil || f.handed.Accept == nil {
 		return
 	}
 	for heir := f.heir(); heir >= 0; heir = f.heir() {
-		var buf [8]byte
-		_, fd, err := sys.BusRecv(f.handed.Accept.Read[place], buf[:])
-		if err != nil && err != sys.ErrBusCut {
+		fd, ok := f.takeOut(place)
+		if !ok {
 			return
 		}
-		line.Settle(1)
 		if fd >= 0 {
-			f.passOn(heir, fd)
+			f.passTo(heir, fd)
 			_ = sys.BusClose(fd)
 		}
 	}
 }
 
-func (f *pageFloor) passOn(heir, fd int) {
+// takeOut takes a connection out of the channel of a place; false: none waits.
+// fd is -1 where it was lost on the way.
+func (f *pageFloor) takeOut(place int) (fd int, ok bool) {
+	fd, err := recvConn(f.handed.Accept.Read[place])
+	if err != nil && err != sys.ErrBusCut {
+		return -1, false
+	}
+	f.page.Worker(place).Settle(1)
+	return fd, true
+}
+
+func (f *pageFloor) passTo(heir, fd int) {
 	err := errLeft
 	for ; heir >= 0 && err == errLeft; heir = f.heir() {
 		err = handOverTo(f.page.Worker(heir), f.handed.Accept.Write[heir], fd)

@@ -113,6 +113,9 @@ func beWorker(in *Inherited, role string) int {
 	if role == "late config" && in.Place > 1 {
 		return 78
 	}
+	if role == "handing" {
+		return handOn(in, ln, stop)
+	}
 	if role == "alone" {
 		return serveAlone(in, ln, stop)
 	}

@@ -178,6 +178,8 @@ func (st *stage) expect(place, index int) {
 }
 
 func (st *stage) lose(place, index int) {}
+func (st *stage) passOn(place int)      {}
+func (st *stage) refuse()               {}
 
 // silence is that of a worker whose heart has stopped, or 0.
 func (st *stage) silence(place int) time.Duration {

@@ -92,9 +92,7 @@ func (s *supervisor) run() int {
 		case sig := <-s.sys.orders:
 			s.onOrder(sig)
 		case <-s.sys.children:
-			for _, d := range s.sys.reap() {
-				s.onDeath(d)
-			}
+			s.bury()
 		case r := <-s.sys.reports:
 			s.onReport(r)
 		case what, ok := <-s.cfg.Reload:
@@ -104,7 +102,17 @@ func (s *supervisor) run() int {
 		}
 		s.roll()
 	}
+	if s.signals <= 1 {
+		s.sys.floor.refuse()
+	}
 	return s.code
+}
+
+// bury takes the deaths that nobody has looked at.
+func (s *supervisor) bury() {
+	for _, d := range s.sys.reap() {
+		s.onDeath(d)
+	}
 }
 
 // startWatches sets the first moments of what is done at intervals.
@@ -281,6 +289,8 @@ func (s *supervisor) onStop() {
 		s.killAll("a second stop signal")
 		return
 	}
+	// Who is dead by now is no drain that failed, and takes no connection.
+	s.bury()
 	s.stop(exitClean)
 }
 
@@ -393,8 +403,19 @@ func (s *supervisor) stop(code int) {
 	}
 	s.notify(s.cfg.Notify.Stopping())
 	s.forgetPlans()
+	s.passOnWaiting()
 	for _, p := range s.processes() {
 		s.tell(p)
+	}
+}
+
+// passOnWaiting gives what was handed to a worker that does not serve, and will
+// not from here on, to those that do, while they still take it.
+func (s *supervisor) passOnWaiting() {
+	for _, slot := range s.slots {
+		if !slot.isReady() {
+			s.sys.floor.passOn(slot.place)
+		}
 	}
 }
 
