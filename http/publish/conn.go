@@ -28,7 +28,7 @@ type conn struct {
 	net.Conn
 	door      *Door
 	dismissed bool         // guarded by door.mu
-	idleSince atomic.Int64 // UnixNano; 0: in a request
+	idleSince atomic.Int64 // as uptime; 0: in a request
 	out       []byte       // the answer, kept for the next one
 }
 
@@ -45,7 +45,7 @@ func (c *conn) dismissLocked() {
 }
 
 // idle says that c has nothing to do but to send what it has.
-func (c *conn) idle() { c.idleSince.Store(time.Now().UnixNano()) }
+func (c *conn) idle() { c.idleSince.Store(uptime()) }
 
 // serve answers requests until the publisher leaves or is sent away.
 func (c *conn) serve() {

@@ -8,6 +8,8 @@ import (
 	"log/slog"
 	"sync/atomic"
 	"time"
+
+	times "m0serve.dev/wsgi/internal/realtime/clock"
 )
 
 // A pulse looks whether the event loop still turns (--timeout). A coroutine that
@@ -17,9 +19,9 @@ type pulse struct {
 	limit  time.Duration
 	log    *slog.Logger
 	stacks *stacks
-	late   func()       // asks for another worker, once
-	at     atomic.Int64 // when the last turn began, in ns
-	ended  atomic.Bool  // no turn is to come
+	late   func()      // asks for another worker, once
+	at     times.Stamp // when the last turn began
+	ended  atomic.Bool // no turn is to come
 }
 
 // newPulse returns nil, which is a pulse too, when there is no limit.
@@ -41,7 +43,7 @@ func (p *pulse) begin(thread int, rouse func()) {
 // turn is told of every turn.
 func (p *pulse) turn() {
 	if p != nil {
-		p.at.Store(time.Now().UnixNano())
+		p.at.Set(time.Now())
 	}
 }
 
@@ -61,10 +63,11 @@ func (p *pulse) watch(thread int, rouse func()) {
 	for last := time.Now(); !p.ended.Load(); {
 		<-ticker.C
 		now := time.Now()
+		took, _ := p.at.Since(now)
 		switch {
 		case now.Sub(last) > 2*every:
 			p.turn()
-		case now.Sub(time.Unix(0, p.at.Load())) > p.limit:
+		case took > p.limit:
 			p.log.Error("m0serve: the event loop was held up for longer than --timeout; "+
 				"the worker is replaced", "limit", p.limit)
 			p.stacks.print(thread)

@@ -7,10 +7,10 @@ package serve
 import (
 	"log/slog"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	engine "m0serve.dev/wsgi/internal/python"
+	times "m0serve.dev/wsgi/internal/realtime/clock"
 )
 
 // A clock looks how long calls of the application take (--timeout). It needs no
@@ -22,7 +22,7 @@ type clock struct {
 	late   func() // asks for another worker, once
 
 	mu    sync.Mutex
-	seats map[*engine.Seat]*atomic.Int64 // when the call began, in ns; 0: none
+	seats map[*engine.Seat]*times.Stamp // when the call began
 }
 
 // newClock returns nil, which is a clock too, when there is no limit.
@@ -31,27 +31,27 @@ func newClock(limit time.Duration, log *slog.Logger, s *stacks, late func()) *cl
 		return nil
 	}
 	c := &clock{limit: limit, log: log, stacks: s, late: late,
-		seats: map[*engine.Seat]*atomic.Int64{}}
+		seats: map[*engine.Seat]*times.Stamp{}}
 	go c.watch()
 	return c
 }
 
 func (c *clock) begin(seat *engine.Seat) {
 	if c != nil {
-		c.of(seat).Store(time.Now().UnixNano())
+		c.of(seat).Set(time.Now())
 	}
 }
 
 func (c *clock) end(seat *engine.Seat) {
 	if c != nil {
-		c.of(seat).Store(0)
+		c.of(seat).Clear()
 	}
 }
 
-func (c *clock) of(seat *engine.Seat) *atomic.Int64 {
+func (c *clock) of(seat *engine.Seat) *times.Stamp {
 	r := seatRequest(seat)
 	if r.began == nil {
-		r.began = new(atomic.Int64)
+		r.began = new(times.Stamp)
 		c.mu.Lock()
 		c.seats[seat] = r.began
 		c.mu.Unlock()
@@ -83,7 +83,7 @@ func (c *clock) stuck(now time.Time) *engine.Seat {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for seat, began := range c.seats {
-		if at := began.Load(); at != 0 && now.Sub(time.Unix(0, at)) > c.limit {
+		if took, ok := began.Since(now); ok && took > c.limit {
 			return seat
 		}
 	}

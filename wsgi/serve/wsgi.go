@@ -17,6 +17,7 @@ import (
 	"m0serve.dev/http/wire"
 	engine "m0serve.dev/wsgi/internal/python"
 	"m0serve.dev/wsgi/internal/realtime"
+	times "m0serve.dev/wsgi/internal/realtime/clock"
 	"m0serve.dev/wsgi/internal/realtime/socket"
 	"m0serve.dev/wsgi/internal/rootpath"
 )
@@ -98,7 +99,7 @@ func (h *wsgiHandler) conclude(r *request, x *loop.Exchange) {
 type request struct {
 	x     *loop.Exchange
 	pack  []byte
-	began *atomic.Int64     // the clock's
+	began *times.Stamp      // the clock's
 	live  *realtime.Service // nil: no answer is held
 	held  *realtime.Answer  // the one in the making; nil: an ordinary answer
 

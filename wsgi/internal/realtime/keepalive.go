@@ -45,9 +45,9 @@ func (k *keepAlive) from(began time.Time) {
 // Wake is the clock's. A stream in which something was sent meanwhile is looked at
 // again when that is old enough: nothing is set again for each frame.
 func (k *keepAlive) Wake(now time.Time) {
-	sent := time.Unix(0, k.st.sent.Load())
-	if !k.interval && now.Sub(sent) < k.every-jitterMax {
-		k.from(sent)
+	quiet, _ := k.st.sent.Since(now)
+	if !k.interval && quiet < k.every-jitterMax {
+		k.from(now.Add(-quiet))
 		return
 	}
 	if k.st.push(k) {

@@ -135,11 +135,11 @@ func (l *link) Wake(now time.Time) {
 	st.mu.Lock()
 	asking, timeout := l.asking, l.timeout
 	st.mu.Unlock()
-	switch sent := time.Unix(0, st.sent.Load()); {
+	switch quiet, _ := st.sent.Since(now); {
 	case asking:
 		st.send()
-	case now.Sub(sent) < timeout:
-		st.s.clock.Set(&l.sleeper, sent.Add(timeout))
+	case quiet < timeout:
+		st.s.clock.Set(&l.sleeper, now.Add(timeout-quiet))
 	default:
 		st.ask()
 	}

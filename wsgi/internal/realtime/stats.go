@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"m0serve.dev/http/grip"
+	"m0serve.dev/wsgi/internal/realtime/clock"
 )
 
 // Stats are the counters of a Service, but for Polls and Waiting.
@@ -72,9 +73,8 @@ func (s *Service) slow(channels []grip.Channel) {
 }
 
 // A limiter lets one line of a kind through in a second.
-type limiter struct{ last atomic.Int64 }
+type limiter struct{ last clock.Stamp }
 
 func (l *limiter) mayLog(now time.Time) bool {
-	last := l.last.Load()
-	return now.UnixNano()-last >= int64(time.Second) && l.last.CompareAndSwap(last, now.UnixNano())
+	return l.last.Once(now, time.Second)
 }

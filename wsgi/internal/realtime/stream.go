@@ -5,12 +5,12 @@ package realtime
 import (
 	"fmt"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"m0serve.dev/http/grip"
 	"m0serve.dev/http/loop"
 	"m0serve.dev/http/sse"
+	"m0serve.dev/wsgi/internal/realtime/clock"
 )
 
 // A stream is one held answer that goes on. mu guards what stands below it.
@@ -21,9 +21,9 @@ type stream struct {
 	s        *Service
 	isEvents bool
 
-	sent atomic.Int64 // when something was sent last, Unix nanoseconds
-	link *link        // nil: the application is not asked again
-	gone *question    // nil: the application does not hear that the client went away
+	sent clock.Stamp // when something was sent last
+	link *link       // nil: the application is not asked again
+	gone *question   // nil: the application does not hear that the client went away
 
 	mu   sync.Mutex
 	keep *keepAlive // nil: the hub's heartbeat, or none
@@ -55,7 +55,7 @@ func (s *Service) stream(x *loop.Exchange, a *Answer, in *grip.Instruct) error {
 	if err := send(x, a, false); err != nil {
 		return err
 	}
-	st.sent.Store(time.Now().UnixNano())
+	st.sent.Set(time.Now())
 	lastID := lastEventID(x)
 	if !st.isEvents || !catchesUp(in, lastID) {
 		lastID = ""
@@ -102,7 +102,7 @@ func (st *stream) pass(f *sse.Frame) *sse.Frame {
 		f = st.s.plain.frame(f)
 	}
 	if f != nil {
-		st.sent.Store(time.Now().UnixNano())
+		st.sent.Set(time.Now())
 	}
 	return f
 }

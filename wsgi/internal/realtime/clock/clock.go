@@ -20,13 +20,13 @@ type Clock struct {
 	mu    sync.Mutex
 	queue sleepers
 	timer *time.Timer
-	at    int64 // when the timer fires; 0: it does not
+	at    int64 // when the timer fires, as after; 0: it does not
 }
 
 // A Sleeper wants to be woken. Who has one sets its Waker once; the rest is the clock's.
 type Sleeper struct {
 	Waker Waker
-	at    int64 // Unix nanoseconds
+	at    int64 // as after
 	place int   // in the queue, plus one; 0: not there
 }
 
@@ -45,7 +45,7 @@ func New() *Clock {
 func (c *Clock) Set(s *Sleeper, at time.Time) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	s.at = at.UnixNano()
+	s.at = after(at)
 	if s.place == 0 {
 		heap.Push(&c.queue, s)
 	} else {
@@ -71,7 +71,7 @@ func (c *Clock) armLocked() {
 	first := c.queue[0].at
 	if c.at == 0 || first < c.at {
 		c.at = first
-		c.timer.Reset(max(time.Until(time.Unix(0, first)), 0) + tick/2)
+		c.timer.Reset(max(time.Until(began.Add(time.Duration(first))), 0) + tick/2)
 	}
 }
 
@@ -80,7 +80,7 @@ func (c *Clock) run() {
 	now := time.Now()
 	var due []Waker
 	c.mu.Lock()
-	for len(c.queue) > 0 && c.queue[0].at <= now.UnixNano() {
+	for len(c.queue) > 0 && c.queue[0].at <= after(now) {
 		due = append(due, heap.Pop(&c.queue).(*Sleeper).Waker)
 	}
 	c.at = 0

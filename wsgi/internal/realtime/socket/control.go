@@ -137,7 +137,7 @@ func (e *events) kept(k *socket) {
 	t, wait := &e.times, e.times.keepFor
 	m := t.keep
 	if m != nil && !t.always {
-		if quiet := time.Since(time.Unix(0, k.sentAt.Load())); quiet < t.keepFor {
+		if quiet, ok := k.sentAt.Since(time.Now()); ok && quiet < t.keepFor {
 			m, wait = nil, t.keepFor-quiet
 		}
 	}

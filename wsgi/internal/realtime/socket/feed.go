@@ -109,7 +109,7 @@ func messageOf(m *grip.Message, content []byte) *message {
 // deliver sends m to the client. What cannot be sent is lost with the connection, which
 // is closing then.
 func (k *socket) deliver(m *message) {
-	k.sentAt.Store(time.Now().UnixNano())
+	k.sentAt.Set(time.Now())
 	switch m.op {
 	case ws.OpPing:
 		_ = k.conn.Ping(m.data)

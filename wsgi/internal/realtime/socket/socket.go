@@ -5,11 +5,11 @@ package socket
 import (
 	"errors"
 	"sync"
-	"sync/atomic"
 
 	"m0serve.dev/http/loop"
 	"m0serve.dev/http/sse"
 	"m0serve.dev/http/ws"
+	"m0serve.dev/wsgi/internal/realtime/clock"
 )
 
 // Limits of what waits for the application, of one socket.
@@ -48,7 +48,7 @@ type socket struct {
 	slot     *sse.Slot
 	feed     feed
 	interest interest
-	sentAt   atomic.Int64 // when something was sent last, Unix nanoseconds
+	sentAt   clock.Stamp // when something was sent last
 
 	mu      sync.Mutex
 	waiting []note // guarded by mu
