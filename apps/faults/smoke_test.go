@@ -35,14 +35,22 @@ const envProve = "M0_PROVE"
 
 var (
 	servers  pyserver.Builder
-	hostOnce sync.Once
-	hostDir  string
-	hostErr  error
+	jumping  = pyserver.Builder{Flags: overlayFlags} // with a wall clock of the test's
+	programs sync.Map                                // name → func() (string, error)
 )
 
 func TestMain(m *testing.M) {
-	defer func() { _ = os.RemoveAll(hostDir) }()
-	servers.Main(m)
+	code := m.Run()
+	programs.Range(func(_, build any) bool {
+		if bin, err := build.(func() (string, error))(); err == nil {
+			_ = os.RemoveAll(filepath.Dir(bin))
+		}
+		return true
+	})
+	removeOverlay()
+	servers.Clean()
+	jumping.Clean()
+	os.Exit(code)
 }
 
 // times is a count for a run of seconds, and one for the long run.
@@ -79,20 +87,34 @@ func skipShort(t *testing.T) {
 // hostBinary builds host_check once for all tests.
 func hostBinary(t *testing.T) string {
 	t.Helper()
+	return built(t, "host_check")
+}
+
+// built builds an application once for all tests that want it with the same flags.
+func built(t *testing.T, name string, flags ...string) string {
+	t.Helper()
 	skipShort(t)
-	hostOnce.Do(func() {
-		if hostDir, hostErr = os.MkdirTemp("", "faults-"); hostErr != nil {
-			return
-		}
-		build := exec.Command("go", "build", "-o", filepath.Join(hostDir, "host_check"), "../host_check")
-		if out, err := build.CombinedOutput(); err != nil {
-			hostErr = fmt.Errorf("go build: %v\n%s", err, out)
-		}
-	})
-	if hostErr != nil {
-		t.Fatal(hostErr)
+	build, _ := programs.LoadOrStore(fmt.Sprint(name, flags), sync.OnceValues(
+		func() (string, error) { return buildProgram(name, flags) }))
+	bin, err := build.(func() (string, error))()
+	if err != nil {
+		t.Fatal(err)
 	}
-	return filepath.Join(hostDir, "host_check")
+	return bin
+}
+
+func buildProgram(name string, flags []string) (bin string, err error) {
+	dir, err := os.MkdirTemp("", "faults-")
+	if err != nil {
+		return "", err
+	}
+	bin = filepath.Join(dir, name)
+	args := append(append([]string{"build"}, flags...), "-o", bin, "../"+name)
+	if out, err := exec.Command("go", args...).CombinedOutput(); err != nil {
+		_ = os.RemoveAll(dir)
+		return "", fmt.Errorf("go build: %v\n%s", err, out)
+	}
+	return bin, nil
 }
 
 // quiet keeps the producer of host_check from publishing beside the test.

@@ -5,6 +5,7 @@ import ctypes
 import os
 import sys
 import threading
+import time
 
 
 def word(environ):
@@ -40,13 +41,20 @@ def holds(environ):
 
 def locks(environ):
     """Waits for itself."""
+    print("wild locks", file=sys.stderr)
     lock = threading.Lock()
     lock.acquire()
     lock.acquire()
 
 
+def naps(environ):
+    """Takes half a second."""
+    time.sleep(0.5)
+    return b"wild\n"
+
+
 VIEWS = {"/" + view.__name__: view for view in (
-    word, raises, leaves, drops, crashes, holds, locks)}
+    word, raises, leaves, drops, crashes, holds, locks, naps)}
 
 
 def app(environ, start_response):
@@ -54,6 +62,11 @@ def app(environ, start_response):
     fields = [("X-Worker", str(os.getpid()))]
     if environ["PATH_INFO"] == "/events":
         start_response("200 OK", [*fields, ("M0-Channel", "beat")])
+        return []
+    if environ["PATH_INFO"] == "/poll":
+        print("wild poll", file=sys.stderr)
+        start_response("200 OK", [*fields, ("Grip-Hold", "response"), ("Grip-Channel", "none"),
+                                  ("Grip-Timeout", environ["QUERY_STRING"])])
         return []
     body = VIEWS[environ["PATH_INFO"]](environ)
     start_response("200 OK", [*fields, ("Content-Length", str(len(body)))])

@@ -16,6 +16,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"sync"
 	"testing"
@@ -79,6 +80,8 @@ type build struct {
 
 // A Builder holds the m0serve of one test binary. Its zero value is ready.
 type Builder struct {
+	Flags func() ([]string, error) // gives more flags of go build; nil: none
+
 	b build
 }
 
@@ -86,17 +89,22 @@ type Builder struct {
 // body of a TestMain.
 func (b *Builder) Main(m *testing.M) {
 	code := m.Run()
+	b.Clean()
+	os.Exit(code)
+}
+
+// Clean removes what Start built, for a TestMain that has more to do than Main.
+func (b *Builder) Clean() {
 	if b.b.dir != "" {
 		_ = os.RemoveAll(b.b.dir)
 	}
-	os.Exit(code)
 }
 
 // M0serve builds m0serve once and returns its path, or skips the test when the tree
 // has none yet.
 func (b *Builder) M0serve(t *testing.T) string {
 	t.Helper()
-	b.b.once.Do(b.b.make)
+	b.b.once.Do(func() { b.b.make(b.Flags) })
 	if b.b.skip != nil {
 		t.Skip("SKIPPED:", b.b.skip)
 	}
@@ -107,13 +115,19 @@ func (b *Builder) M0serve(t *testing.T) string {
 }
 
 // make builds the executable and, beside it, the library that the workers load.
-func (b *build) make() {
+func (b *build) make(more func() ([]string, error)) {
 	if err := exec.Command("go", "list", command).Run(); err != nil {
 		b.skip = fmt.Errorf("pyserver: m0serve is not built yet: no package %s", command)
 		return
 	}
 	if b.dir, b.err = os.MkdirTemp("", "m0serve-"); b.err != nil {
 		return
+	}
+	var flags []string
+	if more != nil {
+		if flags, b.err = more(); b.err != nil {
+			return
+		}
 	}
 	builds := [][]string{ // without the tables of a debugger, which take a third of the time
 		{"build", "-ldflags=-w", "-o", filepath.Join(b.dir, "m0serve"), command},
@@ -124,6 +138,7 @@ func (b *build) make() {
 	var done sync.WaitGroup
 	for i, args := range builds {
 		done.Go(func() {
+			args = slices.Insert(args, 1, flags...)
 			if out, err := exec.Command("go", args...).CombinedOutput(); err != nil {
 				errs[i] = fmt.Errorf("pyserver: go %v: %v\n%s", args, err, out)
 			}
