@@ -206,8 +206,15 @@ func waitReplaced(t *testing.T, s *suite, old string) {
 }
 
 // A worker that crashes in C, on a thread of the server or of the application, that
-// leaves by itself or is aborted, is replaced, with faulthandler on as well.
+// leaves by itself or is aborted, is replaced, with faulthandler on as well. The log
+// names what ended it, and the line of Python that did.
 func TestTrapCrashes(t *testing.T) {
+	traces := map[string][]string{
+		"crash":        {`"signal":"segmentation fault"`, "in leave\n"},
+		"thread-crash": {`"signal":"segmentation fault"`, "in string_at\n"},
+		"abort":        {`"signal":"aborted"`, "in leave\n"},
+		"exit":         {`"status":3`},
+	}
 	for _, env := range []string{"PYTHONFAULTHANDLER=", "PYTHONFAULTHANDLER=1"} {
 		for _, how := range []string{"crash", "thread-crash", "abort", "exit"} {
 			t.Run(env+how, func(t *testing.T) {
@@ -220,6 +227,11 @@ func TestTrapCrashes(t *testing.T) {
 				}
 				waitReplaced(t, s, pid)
 				stopped(t, s, 5*time.Second)
+				for _, want := range traces[how] {
+					if !strings.Contains(s.p.Log(), want) {
+						t.Errorf("the log has no %q:\n%s", want, s.p.Log())
+					}
+				}
 			})
 		}
 	}

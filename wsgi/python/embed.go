@@ -40,8 +40,14 @@ const start = `exec(compile(native.source("boot"), "<m0serve>/boot.py", "exec"),
 `
 
 // Boot is what a python executable is told to run, by -c: it loads the engine
-// whose file is the first argument, and leaves the rest to it.
-const Boot = `import ctypes, sys
+// whose file is the first argument, and leaves the rest to it. A crash in C code is the
+// faulthandler's: the Go runtime, which is loaded behind it, passes such signals on.
+// Alone, it would print its own stacks and end the process by SIGQUIT.
+const Boot = `import ctypes, faulthandler, sys
+try:
+    faulthandler.enable()
+except Exception:  # the standard error is closed
+    pass
 engine = ctypes.PyDLL(sys.argv[1])
 engine.m0_native.restype = ctypes.py_object
 native = engine.m0_native()
