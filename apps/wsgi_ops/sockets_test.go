@@ -78,17 +78,30 @@ func TestUnixSocket(t *testing.T) {
 	}
 }
 
-// A socket at which somebody listens, and a file that is none, are left alone.
+// A socket at which somebody listens, and a file that is none, are left alone. The file
+// is a wrong setting, as is a path that is too long; what may come yet is a failure.
 func TestUnixSocketOfAnother(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	live, file := filepath.Join(dir, "live.sock"), filepath.Join(dir, "file")
 	first := site{bind: "unix:" + live}.start(t)
 	write(t, file, "precious")
-	for _, path := range []string{live, file} {
-		p := site{bind: "unix:" + path}.launch(t)
-		if status := p.Wait(t); status != 1 || !strings.Contains(p.Log(), path) {
-			t.Errorf("%s: exit status %d, want 1 and its name\n%s", path, status, p.Log())
+	for _, c := range []struct {
+		path string
+		want int
+		cure string
+	}{
+		{live, 1, "address already in use"},
+		{file, 78, "choose another path"},
+		{dir, 78, "choose another path"},
+		{filepath.Join(dir, "none", "app.sock"), 1, "make its directory first"},
+		{filepath.Join(dir, strings.Repeat("a", 108)), 78, "choose a shorter path"},
+	} {
+		p := site{bind: "unix:" + c.path}.launch(t)
+		status, log := p.Wait(t), p.Log()
+		if status != c.want || !strings.Contains(log, c.path) || !strings.Contains(log, c.cure) {
+			t.Errorf("%s: exit status %d, want %d, its name and %q\n%s",
+				c.path, status, c.want, c.cure, log)
 		}
 	}
 	hello(t, "unix", live)

@@ -75,7 +75,7 @@ func (a *App) listening() []Setting {
 	const listening, processes = "Listening", "Processes"
 	return []Setting{
 		{Flag: "host", Env: "M0_HOST", Value: "HOST", Default: "127.0.0.1", Group: listening,
-			Help: "0.0.0.0: every address", Set: Text(&a.Host)},
+			Help: "0.0.0.0: every address", Set: Host(&a.Host)},
 		{Flag: "port", Env: "M0_PORT", Value: "N", Default: "8080", Group: listening,
 			Help: "0: any free one", Set: Number(&a.Port, 0, 65535)},
 		{Flag: "tls-cert", Env: "M0_TLS_CERT", Value: "FILE", Group: listening,

@@ -31,7 +31,7 @@ func TestDefaults(t *testing.T) {
 
 func TestParseValues(t *testing.T) {
 	got, err := Parse(lookupIn(map[string]string{
-		"M0_HOST": "::1", "M0_PORT": "0",
+		"M0_HOST": "[::1]", "M0_PORT": "0",
 		"M0_TLS_CERT": "c.pem", "M0_TLS_KEY": "k.pem", "M0_WORKERS": "4", "M0_THREADS": "2",
 		"M0_BLOCKING_THREADS": "32", "M0_ACCEPT_SHARE": "0", "M0_DRAIN_S": "0.5",
 		"M0_MAX_BODY": "1G", "M0_MAX_HEAD": "32k", "M0_MAX_CONNS": "10", "M0_JOURNAL": "0",
@@ -51,6 +51,14 @@ func TestParseValues(t *testing.T) {
 
 func TestInvalidValueNamesVariableValueAndCure(t *testing.T) {
 	for _, c := range []struct{ name, value, cure string }{
+		{"M0_HOST", "unix", "an address or a name"},
+		{"M0_HOST", "unix:/run/app.sock", "an address or a name"},
+		{"M0_HOST", "127.0.0.1:80", "the port goes to --port"},
+		{"M0_HOST", "[::1]:80", "the port goes to --port"},
+		{"M0_HOST", "300.0.0.1", "an address or a name"},
+		{"M0_HOST", "a b", "an address or a name"},
+		{"M0_HOST", "[]", "an address or a name"},
+		{"M0_HOST", "http://a", "an address or a name"},
 		{"M0_PORT", "eighty", "0 to 65535"},
 		{"M0_PORT", "65536", "0 to 65535"},
 		{"M0_PORT", "-1", "0 to 65535"},

@@ -47,18 +47,24 @@ func listenFD(number string) (net.Listener, error) {
 	return ln, nil
 }
 
+// errInTheWay is a wrong setting, too: what is no socket is somebody's file, and stays.
+var errInTheWay = errors.New("there is a file that is no socket: choose another path")
+
 // listenUnix takes the place of a socket that nobody listens at any more.
 func listenUnix(path string) (net.Listener, error) {
 	ln, err := net.Listen("unix", path)
-	if !errors.Is(err, syscall.EADDRINUSE) || strings.HasPrefix(path, "@") {
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, fmt.Errorf("%w: make its directory first", err)
+	case !errors.Is(err, syscall.EADDRINUSE) || strings.HasPrefix(path, "@"):
 		return ln, err
+	}
+	if info, err := os.Lstat(path); err == nil && info.Mode()&fs.ModeSocket == 0 {
+		return nil, errInTheWay
 	}
 	conn, errDial := net.Dial("unix", path)
 	if errDial == nil {
 		conn.Close()
-		return nil, err
-	}
-	if info, errStat := os.Lstat(path); errStat != nil || info.Mode()&fs.ModeSocket == 0 {
 		return nil, err
 	}
 	if errRemove := os.Remove(path); errRemove != nil {

@@ -81,7 +81,7 @@ func supervise(o options.Options) int {
 		if err := step(); err != nil {
 			s.closeSocket()
 			refuse(os.Stderr, err)
-			if errors.Is(err, errNoListener) || errors.Is(err, errDoorTaken) {
+			if isWrongSetting(err) {
 				return config.ExitConfig
 			}
 			return exitFailure
@@ -181,6 +181,12 @@ func (s *service) embeddedCommand(self string, env []string) (worker.Command, er
 	}
 	env = append(env, envLibrary+"="+library, envProgram+"="+s.python.Executable)
 	return worker.Command{Path: self, Args: []string{"m0serve"}, Env: env}, nil
+}
+
+// isWrongSetting reports what only another setting helps against, unlike a taken port.
+func isWrongSetting(err error) bool {
+	return errors.Is(err, errNoListener) || errors.Is(err, errInTheWay) ||
+		errors.Is(err, errDoorTaken)
 }
 
 func (s *service) listen() (err error) {

@@ -9,6 +9,8 @@ import (
 	"net/netip"
 	"strconv"
 	"strings"
+
+	"m0serve.dev/http/config"
 )
 
 // errBind is the cure of an address that cannot be read.
@@ -35,7 +37,12 @@ func parseBind(v, port string) (Bind, error) {
 		v += ":" + port
 	}
 	host, number, err := net.SplitHostPort(v)
-	if err != nil || !isPort(number) || !isHost(host) {
+	switch {
+	case err != nil:
+		return Bind{}, errBind
+	case isScheme(host):
+		return Bind{}, fmt.Errorf("%q begins another kind of address: %w", host, errBind)
+	case !isPort(number) || !config.IsHost(host):
 		return Bind{}, errBind
 	}
 	if host == "" {
@@ -43,6 +50,10 @@ func parseBind(v, port string) (Bind, error) {
 	}
 	return Bind{"tcp", net.JoinHostPort(host, number)}, nil
 }
+
+// isScheme tells whether host is the beginning of an address whose rest was left out,
+// as in --bind unix. The resolver would be asked for it.
+func isScheme(host string) bool { return host == "unix" || host == "fd" || host == "tcp" }
 
 // unixPathMax is what fits into a sockaddr_un of Linux, with its end.
 const unixPathMax = 107
@@ -78,22 +89,11 @@ func isPort(v string) bool {
 	return err == nil && strconv.FormatUint(n, 10) == v
 }
 
-// isHost tells whether v may be a host: an address, or a name for the resolver.
-func isHost(v string) bool {
-	if strings.Contains(v, ":") {
-		_, err := netip.ParseAddr(v)
-		return err == nil
-	}
-	for _, r := range v {
-		if r <= ' ' || r == 0x7f || strings.ContainsRune(`/\?#@[]%"'`, r) {
-			return false
-		}
-	}
-	return true
-}
-
 func checkBind(_ *Options, v string) error {
 	for item := range strings.SplitSeq(v, ",") {
+		if strings.TrimSpace(item) == "" {
+			return errBind // beside others it would be every address
+		}
 		if _, err := parseBind(strings.TrimSpace(item), "0"); err != nil {
 			return err
 		}
@@ -102,14 +102,8 @@ func checkBind(_ *Options, v string) error {
 }
 
 func checkHost(_ *Options, v string) error {
-	if strings.HasPrefix(v, "[") && strings.HasSuffix(v, "]") {
-		v = v[1 : len(v)-1]
-	}
-	if !isHost(v) || v == "" {
-		return errors.New("set it to an address or a name, such as 127.0.0.1 or 0.0.0.0; " +
-			"the port goes to --port")
-	}
-	return nil
+	var host string
+	return config.Host(&host)(v)
 }
 
 func checkPort(_ *Options, v string) error {

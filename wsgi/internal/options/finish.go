@@ -7,6 +7,8 @@ import (
 	"os/user"
 	"strconv"
 	"strings"
+
+	"m0serve.dev/http/config"
 )
 
 // finish puts together what several settings decide.
@@ -142,7 +144,7 @@ func (p *parser) bindHost() {
 			p.o.Sources["bind"] = last.from
 		}
 	}
-	if isHost(strings.Trim(host, "[]")) && isPort(port) {
+	if config.IsHost(strings.Trim(host, "[]")) && isPort(port) {
 		b, err := parseBind(hostPort(host, port), port)
 		if err == nil {
 			p.o.Binds = append(p.o.Binds, b)
@@ -196,7 +198,9 @@ func (p *parser) bindList(rank int) {
 				items = strings.Split(given.value, ",")
 			}
 			for _, item := range items {
-				p.addBind(scheme.prefix+strings.TrimSpace(item), port, given.from)
+				if item = strings.TrimSpace(item); item != "" { // checkBind has refused it
+					p.addBind(scheme.prefix+item, port, given.from)
+				}
 			}
 		}
 	}

@@ -4,6 +4,7 @@ package options
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -108,6 +109,57 @@ func TestRefusals(t *testing.T) {
 		}
 		if list := Problems(err); len(list) != 1 {
 			t.Errorf("Problems of Parse(%s) = %d errors; want 1 *Error", c.args, len(list))
+		}
+	}
+}
+
+// What is no address is refused before the resolver is asked, and what is one is taken.
+func TestBindIsAnAddress(t *testing.T) {
+	const write = "write it as HOST:PORT, :PORT, unix:PATH, unix:@NAME or fd://N"
+	long := strings.Repeat("a", 120)
+	for v, want := range map[string]string{
+		"unix":             `"unix" begins another kind of address: ` + write,
+		"unix:":            "name the socket, such as unix:/run/app.sock",
+		"unix://":          "name the socket, such as unix:/run/app.sock",
+		"unix:@":           "name the socket, such as unix:/run/app.sock",
+		"unix:/" + long:    "choose a shorter path; a socket's has at most 107 bytes, this one 121",
+		"fd":               `"fd" begins another kind of address: ` + write,
+		"fd:3":             `"fd" begins another kind of address: ` + write,
+		"fd://":            "give the number of an inherited socket, such as 3",
+		"fd://x":           "give the number of an inherited socket, such as 3",
+		"tcp":              `"tcp" begins another kind of address: ` + write,
+		"tcp:80":           `"tcp" begins another kind of address: ` + write,
+		"tcp://unix":       `"unix" begins another kind of address: ` + write,
+		"http://a:80":      write,
+		"127.0.0.1:":       write,
+		"127.0.0.1:70000":  write,
+		"127.0.0.1:-1":     write,
+		"127.0.0.1:08":     write,
+		"127.0.0.1:80x":    write,
+		"300.1.1.1:80":     write,
+		"a b:80":           write,
+		"a/b":              write,
+		"[::1":             write,
+		"::1]:80":          write,
+		"::1:80:x":         write,
+		"[1.2.3.4:80]":     write,
+		",":                write,
+		"127.0.0.1:80,":    write,
+		"127.0.0.1:80,,:1": write,
+	} {
+		_, err := parseArgs(nil, "m:a", "--bind", v)
+		if want = fmt.Sprintf("--bind %q: %s", v, want); err == nil || err.Error() != want {
+			t.Errorf("--bind %q: %v\nwant %s", v, err, want)
+		}
+	}
+	for v, want := range map[string]string{
+		"127.0.0.1:0": "127.0.0.1:0", ":0": "0.0.0.0:0", "[::1]:80": "[::1]:80", "::1": "[::1]:8080",
+		"unixes": "unixes:8080", "fd.example:80": "fd.example:80", "1.2.3:80": "1.2.3:80",
+		"tcp://a:80": "a:80", "unix:unix": "", "unix:@a b": "unix:@a b",
+	} {
+		o, err := parseArgs(nil, "m:a", "--bind", v)
+		if err != nil || len(o.Binds) != 1 || want != "" && o.Binds[0].String() != want {
+			t.Errorf("--bind %q = %v, %v; want %s", v, o, err, want)
 		}
 	}
 }

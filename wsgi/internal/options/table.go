@@ -22,7 +22,7 @@ const (
 	headMax    = 4 << 20
 )
 
-// listening has the addresses. They are put together by addBinds, so most of
+// listening has the addresses. They are put together by finishBinds, so most of
 // them only check their form here.
 func listening() []flag {
 	const group = "Listening"
