@@ -184,7 +184,7 @@ type target struct {
 }
 
 // parseURL takes url apart without copying; what stands in it is checked by
-// appendLine and, before the first connection, by checkHost.
+// appendLine and, where a host is met first, by pool.take.
 func parseURL(url string) (to target, err error) {
 	rest, found := cutScheme(url, "http://")
 	if !found {

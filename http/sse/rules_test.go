@@ -136,7 +136,7 @@ func TestNewStreamStartsAtWhatWasDelivered(t *testing.T) {
 	until(t, r, "numbered before.\n\n")
 }
 
-// TestClientAheadOfThisWorker comes from a sibling that delivered more.
+// The client comes from a sibling that delivered more.
 func TestClientAheadOfThisWorkerGetsNothingTwice(t *testing.T) {
 	h := newHub(t, HubConfig{})
 	addr := both.Loop(t, hubHandler(t, h, HoldOptions{}))

@@ -152,7 +152,7 @@ func (p *peer) read() (g got, err error) {
 	return g, err
 }
 
-// closeFrame is the payload of a close with a code.
+// closePayload is the payload of a close with a code.
 func closePayload(code int, reason string) []byte {
 	return append(binary.BigEndian.AppendUint16(nil, uint16(code)), reason...)
 }
