@@ -101,6 +101,29 @@ func overlayFlags() ([]string, error) {
 
 func removeOverlay() { _ = os.RemoveAll(overlay.dir) }
 
+// overlayBefore is what GOFLAGS replaces already: of two overlays the go command takes
+// the last alone, and the other may be a sabotage.
+func overlayBefore() (map[string]string, error) {
+	var list struct{ Replace map[string]string }
+	for _, flag := range strings.Fields(os.Getenv("GOFLAGS")) {
+		path, isOverlay := strings.CutPrefix(strings.TrimLeft(flag, "-"), "overlay=")
+		if !isOverlay {
+			continue
+		}
+		text, err := os.ReadFile(path)
+		if err == nil {
+			err = json.Unmarshal(text, &list)
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	if list.Replace == nil {
+		list.Replace = map[string]string{}
+	}
+	return list.Replace, nil
+}
+
 func writeOverlay() error {
 	root, err := exec.Command("go", "env", "GOROOT").Output()
 	if err != nil {
@@ -117,7 +140,10 @@ func writeOverlay() error {
 	if overlay.dir, err = os.MkdirTemp("", "faults-"); err != nil {
 		return err
 	}
-	replace := map[string]string{}
+	replace, err := overlayBefore()
+	if err != nil {
+		return err
+	}
 	for name, text := range map[string]string{
 		"time.go":  strings.Replace(string(text), clockLine, clockLine+clockMore, 1),
 		"ahead.go": clockSource,

@@ -84,8 +84,8 @@ func TestClockThatJumps(t *testing.T) {
 	}
 }
 
-// napper is an application whose views take half a second, with a limit that is eight
-// times that.
+// napper is an application whose views take a quarter of a second, with a limit that
+// is eight times that.
 type napper struct {
 	*smoketest.Process
 	clock *wallClock
@@ -103,11 +103,11 @@ func startNapper(t *testing.T, app string, args ...string) napper {
 		t.Fatal(err)
 	}
 	return napper{jumping.Start(t, pyserver.Config{Dir: dir, App: app + ":app", Workers: 2,
-		Threads: 2, Env: []string{clock.env()}, Args: append([]string{"--timeout", "4"}, args...)}),
+		Threads: 2, Env: []string{clock.env()}, Args: append([]string{"--timeout", "2"}, args...)}),
 		clock}
 }
 
-// nap asks for what takes half a second.
+// nap asks for what takes a quarter of a second.
 func nap(int) question {
 	return question{method: "GET", path: "/naps", worker: func(*http.Response, string) string {
 		return "some"
@@ -134,7 +134,7 @@ func TestPythonClockThatJumps(t *testing.T) {
 	}
 	c.verdict(t, 4*clients)
 	if strings.Contains(p.Log(), "--timeout") {
-		t.Error("a worker is replaced for a request of half a second")
+		t.Error("a worker is replaced for a request of a quarter of a second")
 	}
 	conn := dial(t, p.Process)
 	if _, err := conn.Write([]byte("GET /locks HTTP/1.1\r\nHost: a\r\n\r\n")); err != nil {
@@ -153,7 +153,7 @@ func TestEventLoopAndAClockThatJumps(t *testing.T) {
 	for range times(1, 20) {
 		for _, ahead := range jumps {
 			p.clock.set(t, ahead)
-			c.more(t, 2*clients) // a second: the event loop is looked at every 0.4 s
+			c.more(t, 2*clients) // half a second: the loop is looked at every 0.2 s
 		}
 	}
 	c.verdict(t, 8*clients)

@@ -2,6 +2,7 @@
 """A WSGI application whose views do to their worker what no view should."""
 
 import ctypes
+import mmap
 import os
 import sys
 import threading
@@ -48,13 +49,35 @@ def locks(environ):
 
 
 def naps(environ):
-    """Takes half a second."""
-    time.sleep(0.5)
+    """Takes a quarter of a second."""
+    time.sleep(0.25)
+    return b"wild\n"
+
+
+def asks(environ):
+    """Asks for more memory than there is."""
+    try:
+        return bytearray(1 << 31)
+    except MemoryError:
+        raise MemoryError("wild asks") from None
+
+
+def hoards(environ):
+    """Takes what there is of the address space, and keeps it for a second."""
+    kept, size = [], 1 << 24
+    while size >= 1 << 12:
+        try:
+            kept.append(mmap.mmap(-1, size))
+        except (MemoryError, OSError):
+            size //= 2
+    os.write(2, b"wild hoards\n")
+    time.sleep(1)
+    kept.clear()
     return b"wild\n"
 
 
 VIEWS = {"/" + view.__name__: view for view in (
-    word, raises, leaves, drops, crashes, holds, locks, naps)}
+    word, raises, leaves, drops, crashes, holds, locks, naps, asks, hoards)}
 
 
 def app(environ, start_response):

@@ -80,7 +80,7 @@ type build struct {
 
 // A Builder holds the m0serve of one test binary. Its zero value is ready.
 type Builder struct {
-	Flags func() ([]string, error) // gives more flags of go build; nil: none
+	Flags func() ([]string, error) // of go build, for the library of the workers; nil: none
 
 	b build
 }
@@ -131,14 +131,13 @@ func (b *build) make(more func() ([]string, error)) {
 	}
 	builds := [][]string{ // without the tables of a debugger, which take a third of the time
 		{"build", "-ldflags=-w", "-o", filepath.Join(b.dir, "m0serve"), command},
-		{"build", "-ldflags=-w", "-buildmode=c-shared", "-o",
-			filepath.Join(b.dir, "libm0serve.so"), command},
+		slices.Concat([]string{"build"}, flags, []string{"-ldflags=-w", "-buildmode=c-shared", "-o",
+			filepath.Join(b.dir, "libm0serve.so"), command}),
 	}
 	errs := make([]error, len(builds))
 	var done sync.WaitGroup
 	for i, args := range builds {
 		done.Go(func() {
-			args = slices.Insert(args, 1, flags...)
 			if out, err := exec.Command("go", args...).CombinedOutput(); err != nil {
 				errs[i] = fmt.Errorf("pyserver: go %v: %v\n%s", args, err, out)
 			}
