@@ -34,7 +34,9 @@ var benches = []struct {
 	{"wsgi", "m0serve and other servers of WSGI applications", (*env).benchWSGI},
 	{"asgi", "m0serve and other servers of ASGI applications", (*env).benchASGI},
 	{"mixed", "views that wait beside quick ones, with equal threads", (*env).benchMixed},
+	{"processes", "what workers share, beside the bare system calls", (*env).benchProcesses},
 	{"realtime", "streams that m0serve holds, beside other hubs", (*env).benchRealtime},
+	{"streams", "streams that a Go program holds, beside libraries and hubs", (*env).benchStreams},
 }
 
 // benchOptions are the flags of bench.

@@ -12,7 +12,6 @@ import (
 
 	"m0serve.dev/tools/internal/bench"
 	"m0serve.dev/tools/internal/console"
-	"m0serve.dev/tools/internal/proc"
 )
 
 // Lengths of the measurements. A round runs every engine once, in turns.
@@ -26,9 +25,6 @@ const (
 	// generatorLateMs is how late the load may be at its 99th percentile; above it
 	// the round says more about the machine than about the server.
 	generatorLateMs = 2
-
-	goBenchRounds = 10
-	goBenchTime   = "100ms"
 )
 
 // benchHello lets the same small answer be given by four engines in turns.
@@ -136,66 +132,27 @@ func (e *env) openLoop(programs rivals, engine string, length time.Duration) (be
 	return bench.OpenLoop(e.ctx, server, programs.program("openloop"), length)
 }
 
-func (e *env) benchDatastar(s *console.Step, _ benchOptions) ([]bench.Figure, error) {
-	return e.goBench(s, "tools/rivals/encode", "datastar", []pair{
-		{"Elements/ours/append", "Elements/theirs", 0.5}, {"Elements/ours/writer", "Elements/theirs", 1},
-		{"Signals/ours/append", "Signals/theirs", 0.5},
-	})
-}
-
-func (e *env) benchSQLite(s *console.Step, _ benchOptions) ([]bench.Figure, error) {
-	return e.goBench(s, "sqlite", "sqlite", []pair{
-		{"Point/ours/stmt", "Point/theirs/stmt", 0.6}, {"Point/ours/one", "Point/theirs/stmt", 0.8},
-		{"Scan/ours/query", "Scan/theirs", 0.6}, {"Bulk/ours", "Bulk/theirs", 0.5},
-		{"Autocommit/ours", "Autocommit/theirs", 1},
+func (e *env) benchDatastar(s *console.Step, o benchOptions) ([]bench.Figure, error) {
+	return e.goBench(s, o, "tools/rivals/encode", "datastar", []pair{
+		{"Elements/ours/append", "Elements/theirs", 0.5, uncounted},
+		{"Elements/ours/writer", "Elements/theirs", 1, uncounted},
+		{"Page/ours/append", "Page/theirs", 0.1, 0},
+		{"Fanout/ours/append", "Fanout/theirs", 0.01, 0},
+		{"Signals/ours/append", "Signals/theirs", 0.5, uncounted},
 	})
 }
 
 // benchRoute finds the routes of GitHub's API by handlers of each router's own kind,
 // which are its fastest, and by those of net/http.
-func (e *env) benchRoute(s *console.Step, _ benchOptions) ([]bench.Figure, error) {
+func (e *env) benchRoute(s *console.Step, o benchOptions) ([]bench.Figure, error) {
 	var pairs []pair
 	for _, load := range []string{"Static", "Param", "All"} {
 		name := "GitHub/" + load + "/"
-		pairs = append(pairs, pair{name + "ours/values", name + "httprouter/params", 1},
-			pair{name + "ours/nethttp", name + "httprouter/nethttp", 1},
-			pair{name + "ours/nethttp", name + "chi/nethttp", 1})
+		pairs = append(pairs, pair{name + "ours/values", name + "httprouter/params", 1, uncounted},
+			pair{name + "ours/nethttp", name + "httprouter/nethttp", 1, uncounted},
+			pair{name + "ours/nethttp", name + "chi/nethttp", 1, uncounted})
 	}
-	return e.goBench(s, "tools/rivals/route", "route", pairs)
-}
-
-// pair names two Go benchmarks and the most that ours may take of the rival's time.
-type pair struct {
-	ours, rival string
-	most        float64
-}
-
-// goBench runs the benchmarks of dir in rounds, so that the sides take turns.
-func (e *env) goBench(s *console.Step, dir, name string, pairs []pair) ([]bench.Figure, error) {
-	var out string
-	for round := range goBenchRounds {
-		s.Doing(fmt.Sprintf("go test -bench in %s, round %d of %d", dir, round+1, goBenchRounds))
-		got, err := proc.Run(e.ctx, proc.Cmd{
-			Dir: filepath.Join(e.top, filepath.FromSlash(dir)),
-			Args: []string{"go", "test", "-run", "^$", "-bench", ".", "-count", "1",
-				"-benchtime", goBenchTime, "."},
-		})
-		if err != nil {
-			return nil, err
-		}
-		out += got
-	}
-	best := bench.ParseGoBench(out)
-	var figures []bench.Figure
-	for _, p := range pairs {
-		f := bench.Figure{Name: name + " " + p.ours, Unit: "us", Ours: best[p.ours] / 1000,
-			Other: best[p.rival] / 1000, Rival: p.rival, Ratio: p.most}
-		if f.Ours == 0 || f.Other == 0 {
-			return nil, fmt.Errorf("bench: %s has no benchmarks %s and %s", dir, p.ours, p.rival)
-		}
-		figures = append(figures, f)
-	}
-	return figures, nil
+	return e.goBench(s, o, "tools/rivals/route", "route", pairs)
 }
 
 // rivals is a temporary folder of programs of tools/rivals.

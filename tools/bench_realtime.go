@@ -16,11 +16,22 @@ const realtimeRounds = 3
 
 // benchRealtime measures streams that m0serve holds beside other hubs.
 func (e *env) benchRealtime(s *console.Step, o benchOptions) ([]bench.Figure, error) {
-	workloads, err := chooseFanout(fanout.Workloads(o.quick), o)
+	return e.fanout(s, o, fanout.Workloads(o.quick), e.realtimeHouse)
+}
+
+// benchStreams measures streams that a Go program holds beside libraries and hubs.
+func (e *env) benchStreams(s *console.Step, o benchOptions) ([]bench.Figure, error) {
+	return e.fanout(s, o, fanout.StreamsWorkloads(o.quick), e.streamsHouse)
+}
+
+// fanout measures workloads and prints a table of each.
+func (e *env) fanout(s *console.Step, o benchOptions, all []fanout.Workload,
+	build func(*console.Step) (fanout.House, func(), error)) ([]bench.Figure, error) {
+	workloads, err := chooseFanout(all, o)
 	if err != nil {
 		return nil, err
 	}
-	house, remove, err := e.realtimeHouse(s)
+	house, remove, err := build(s)
 	if err != nil {
 		return nil, err
 	}
@@ -63,25 +74,35 @@ func chooseFanout(all []fanout.Workload, o benchOptions) ([]fanout.Workload, err
 }
 
 // realtimeHouse makes everything that the sides need, but for those of the system.
-// Sockets lie in the folder, so its path has to be short.
 func (e *env) realtimeHouse(s *console.Step) (h fanout.House, remove func(), err error) {
-	dir, err := os.MkdirTemp("", "m0-bench-")
-	if err != nil {
+	if h, remove, err = e.streamsHouse(s); err != nil {
 		return h, nil, err
 	}
-	remove = func() { _ = os.RemoveAll(dir) }
-	h = fanout.House{Command: filepath.Join(dir, "m0serve"), Rivals: filepath.Join(dir, "fanout"),
-		Crowd: filepath.Join(dir, "crowd"), Dir: dir,
-		Apps: filepath.Join(e.top, "tools", "rivals", "python"),
-		Pub:  filepath.Join(e.top, "wsgi", "python")}
+	h.Command = filepath.Join(h.Dir, "m0serve")
 	v, err := e.readyVenv(s)
 	if err == nil {
 		h.Python = v.Python()
 		err = e.buildM0serve(s, h.Command)
 	}
-	if err == nil {
-		err = e.goBuild(s, "tools/rivals", "-o", dir+string(filepath.Separator), "./fanout", "./crowd")
+	if err != nil {
+		remove()
+		return h, nil, err
 	}
+	return h, remove, nil
+}
+
+// streamsHouse is realtimeHouse without Python. Sockets lie in the folder, so its path
+// has to be short.
+func (e *env) streamsHouse(s *console.Step) (h fanout.House, remove func(), err error) {
+	dir, err := os.MkdirTemp("", "m0-bench-")
+	if err != nil {
+		return h, nil, err
+	}
+	remove = func() { _ = os.RemoveAll(dir) }
+	h = fanout.House{Rivals: filepath.Join(dir, "fanout"), Crowd: filepath.Join(dir, "crowd"),
+		Dir: dir, Apps: filepath.Join(e.top, "tools", "rivals", "python"),
+		Pub: filepath.Join(e.top, "wsgi", "python")}
+	err = e.goBuild(s, "tools/rivals", "-o", dir+string(filepath.Separator), "./fanout", "./crowd")
 	if err != nil {
 		remove()
 		return h, nil, err

@@ -30,4 +30,5 @@ require (
 	m0serve.dev/http v0.1.0
 	m0serve.dev/sqlite v0.1.0
 	modernc.org/sqlite v1.62.0
+	zombiezen.com/go/sqlite v1.4.2
 )

@@ -215,3 +215,13 @@ func play(role string) {
 	os.Stderr.WriteString("no such module\n")
 	os.Exit(1)
 }
+
+// TestParseGoAllocs takes the least of a benchmark, and nothing of one that counts none.
+func TestParseGoAllocs(t *testing.T) {
+	got := ParseGoAllocs("BenchmarkPage/ours-2 \t 100\t 12.5 ns/op\t 16 B/op\t 2 allocs/op\n" +
+		"BenchmarkPage/ours-2 \t 100\t 12.5 ns/op\t 1.50 MB/s\t 0 B/op\t 1 allocs/op\n" +
+		"BenchmarkPage/theirs \t 100\t 12.5 ns/op\nBenchmarkNone-2 1 1 ns/op 0 allocs/op\n")
+	if len(got) != 2 || got["Page/ours"] != 1 {
+		t.Errorf("ParseGoAllocs = %v, want 1 of Page/ours, and None", got)
+	}
+}

@@ -24,3 +24,19 @@ func ParseGoBench(out string) map[string]float64 {
 	}
 	return best
 }
+
+// goAllocs matches the allocations at the end of such a line.
+var goAllocs = regexp.MustCompile(
+	`(?m)^Benchmark([^\s]*?)(?:-\d+)?\s.*?(\d+) allocs/op`)
+
+// ParseGoAllocs returns the least allocations of every benchmark that counts them.
+func ParseGoAllocs(out string) map[string]float64 {
+	least := map[string]float64{}
+	for _, m := range goAllocs.FindAllStringSubmatch(out, -1) {
+		n, err := strconv.ParseFloat(m[2], 64)
+		if was, ok := least[m[1]]; err == nil && (!ok || n < was) {
+			least[m[1]] = n
+		}
+	}
+	return least
+}

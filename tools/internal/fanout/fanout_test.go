@@ -36,12 +36,14 @@ func TestPercentile(t *testing.T) {
 // TestRowKeepsTheBest of what a machine makes worse, and the worst of what it cannot.
 func TestRowKeepsTheBest(t *testing.T) {
 	r := Row{Workload: Fanout, Side: ours}
-	r.add(Row{IdleKB: 3, AfterKB: 5, CPU: 9, P50: 4, P99: 9, Ack: 2, Got: 10, Wanted: 10})
-	r.add(Row{IdleKB: 4, AfterKB: 4, CPU: 8, P50: 5, P99: 8, Ack: 3, Got: 7, Wanted: 10, Lost: 2,
-		Mixed: true, Again: 1})
-	r.add(Row{IdleKB: 5, AfterKB: 6, CPU: 7, P50: 6, P99: 7, Ack: 1, Got: 10, Wanted: 10})
-	want := Row{Workload: Fanout, Side: ours, IdleKB: 3, AfterKB: 4, CPU: 7, P50: 4, P99: 7, Ack: 1,
-		Got: 7, Wanted: 10, Lost: 2, Mixed: true, Again: 1, rounds: 3}
+	r.add(Row{IdleKB: 3, LiveKB: 2, TurnMs: 8, AfterKB: 5, CPU: 9, P50: 4, P99: 9, Ack: 2,
+		Got: 10, Wanted: 10})
+	r.add(Row{IdleKB: 4, LiveKB: 1, TurnMs: 9, AfterKB: 4, CPU: 8, P50: 5, P99: 8, Ack: 3,
+		Got: 7, Wanted: 10, Lost: 2, Mixed: true, Again: 1})
+	r.add(Row{IdleKB: 5, LiveKB: 3, TurnMs: 4, AfterKB: 6, CPU: 7, P50: 6, P99: 7, Ack: 1,
+		Got: 10, Wanted: 10})
+	want := Row{Workload: Fanout, Side: ours, IdleKB: 3, LiveKB: 1, TurnMs: 4, AfterKB: 4,
+		CPU: 7, P50: 4, P99: 7, Ack: 1, Got: 7, Wanted: 10, Lost: 2, Mixed: true, Again: 1, rounds: 3}
 	if r != want {
 		t.Errorf("best of three = %+v, want %+v", r, want)
 	}
@@ -66,10 +68,11 @@ func rowsOf(w Workload, of Row, change map[string]func(*Row)) []Row {
 
 func TestFigures(t *testing.T) {
 	w := func(kind Kind) Workload {
-		all := Workloads(true)
+		all := slices.Concat(Workloads(true), StreamsWorkloads(true))
 		return all[slices.IndexFunc(all, func(w Workload) bool { return w.Kind == kind })]
 	}
-	same := Row{IdleKB: 10, AfterKB: 10, CPU: 20, P50: 10, P99: 10, Ack: 0.5, Got: 600, Wanted: 600}
+	same := Row{LiveKB: 10, TurnMs: 16, IdleKB: 10, AfterKB: 10, CPU: 20, P50: 10, P99: 10,
+		Ack: 0.5, Got: 600, Wanted: 600}
 	cpu := func(us float64) func(*Row) { return func(r *Row) { r.CPU = us } }
 	tests := []struct {
 		name   string
@@ -94,6 +97,15 @@ func TestFigures(t *testing.T) {
 		{"the rival lost events", Fanout, map[string]func(*Row){
 			oursGRIP: func(r *Row) { r.P50 = 1 }, pushpin: func(r *Row) { r.Lost = 1 }},
 			"realtime last stream p50 ms pushpin", false, "<= 0.40x"},
+		{"a KB in use", Streams, map[string]func(*Row){oursGo: func(r *Row) { r.LiveKB = 1 }},
+			"streams live memory KB/stream fasthttp", true, "<= 1.00x and <= 1.00"},
+		{"more than a KB", Streams, nil, "streams live memory KB/stream gosse", false,
+			"<= 1.00x and <= 1.00"},
+		{"CPU as net/http", Streams, nil, "streams delivery CPU us nethttp", false, "<= 0.80x"},
+		{"CPU as nchan in Go", Streams, nil, "streams delivery CPU us nchan", true, "<= 1.00x"},
+		{"a long turn", Streams, nil, "streams longest turn ms bound", false, "<= 1.00x"},
+		{"a turn of 8 ms", Streams, map[string]func(*Row){oursGo: func(r *Row) { r.TurnMs = 8.2 }},
+			"streams longest turn ms bound", true, "<= 1.00x"},
 		{"all came", Stalled, nil, "realtime beside stalled events published", true, ">= 1.00x"},
 		{"one did not", Stalled, map[string]func(*Row){ours: func(r *Row) { r.Got-- }},
 			"realtime beside stalled events published", false, ">= 1.00x"},
@@ -204,7 +216,7 @@ func TestAHubThatIsNotThere(t *testing.T) {
 // TestWorkloads have their own sides, which no flag leaves out.
 func TestWorkloads(t *testing.T) {
 	for _, quick := range []bool{true, false} {
-		for _, w := range Workloads(quick) {
+		for _, w := range slices.Concat(Workloads(quick), StreamsWorkloads(quick)) {
 			for i, side := range w.Sides {
 				if drop := w.CanDrop(side); drop == (i == 0 || w.isPair() || isOurs(side)) {
 					t.Errorf("%s: CanDrop(%s) = %v, want %v", w.Kind, side, drop, !drop)

@@ -19,6 +19,9 @@ const (
 	lastOfPushpin = 1 / 2.5
 	busyOfIdle    = 1.5
 	publishMs     = 1.0
+	liveKB        = 1.0 // of a stream of a Go program
+	cpuOfStd      = 0.8
+	turnMs        = 10.0
 	unansweredMs  = 5000 // after that m0pub gives up
 )
 
@@ -27,6 +30,8 @@ func (w Workload) Figures(rows []Row) []bench.Figure {
 	switch w.Kind {
 	case Fanout:
 		return fanoutFigures(rows)
+	case Streams:
+		return streamsFigures(rows)
 	case Stalled:
 		our := rowOf(rows, ours)
 		f := bench.Figure{Name: "realtime beside stalled", Unit: "events", Rival: "published",
@@ -77,9 +82,43 @@ func fanoutFigures(rows []Row) []bench.Figure {
 		figure("last stream", "p50 ms", our, floor, lastOfFloor, last),
 		figure("last stream", "p50 ms", grip, pushpin, lastOfPushpin, last),
 	}
-	return slices.DeleteFunc(figures, func(f bench.Figure) bool { // left out by the flags
-		return !slices.ContainsFunc(rows, func(r Row) bool { return r.Side == f.Rival })
+	return withoutDropped(figures, rows)
+}
+
+// withoutDropped leaves out figures of rivals that the flags have left out.
+func withoutDropped(figures []bench.Figure, rows []Row) []bench.Figure {
+	return slices.DeleteFunc(figures, func(f bench.Figure) bool {
+		return f.Rival != "bound" &&
+			!slices.ContainsFunc(rows, func(r Row) bool { return r.Side == f.Rival })
 	})
+}
+
+// streamsFigures are those of Go programs. The live memory is what a stream keeps; what
+// the system sees is more, because a Go heap grows to twice that before a collection.
+func streamsFigures(rows []Row) []bench.Figure {
+	our := rowOf(rows, oursGo)
+	var figures []bench.Figure
+	add := func(name, unit, rival string, ratio, limit float64, of func(Row) float64) {
+		f := pairOf("streams "+name, unit, our, rowOf(rows, rival), of)
+		f.Ratio, f.Limit = ratio, limit
+		figures = append(figures, f)
+	}
+	for _, rival := range []string{nethttp, fasthttp, "gosse", "r3labs", "mercure"} {
+		add("live memory", "KB/stream", rival, 1, liveKB, func(r Row) float64 { return r.LiveKB })
+	}
+	for _, rival := range []string{nethttp, nchan} {
+		add("memory, Pss", "KB/stream", rival, 1, 0, func(r Row) float64 { return r.IdleKB })
+	}
+	cpu := func(r Row) float64 { return r.CPU }
+	add("delivery", "CPU us", nethttp, cpuOfStd, 0, cpu)
+	add("delivery", "CPU us", nchan, 1, 0, cpu)
+	add("last stream", "p50 ms", floor, lastOfFloor, 0, func(r Row) float64 { return r.P50 })
+	turn := bench.Figure{Name: "streams longest turn", Unit: "ms", Rival: "bound", Ratio: 1,
+		Ours: our.TurnMs, Other: turnMs}
+	if !our.isMeasured() {
+		turn.Ours, turn.Why = 0, whyNot(our)
+	}
+	return withoutDropped(append(figures, turn), rows)
 }
 
 // pairOf is a figure of two rows; where one has none it says why.

@@ -21,6 +21,8 @@ type Row struct {
 	Again    int     `json:"again,omitempty"`     // streams that were turned away at first
 	IdleKB   float64 `json:"idle_kb,omitempty"`   // Pss of a stream before a publish
 	AfterKB  float64 `json:"after_kb,omitempty"`  // and after all
+	LiveKB   float64 `json:"live_kb,omitempty"`   // of a stream in a Go heap, after a collection
+	TurnMs   float64 `json:"turn_ms,omitempty"`   // the longest turn of our loop, rounded up
 	CPU      float64 `json:"cpu_us,omitempty"`    // of the server for a delivery
 	P50      float64 `json:"p50_ms,omitempty"`    // until the last stream had it
 	P99      float64 `json:"p99_ms,omitempty"`    // nearest rank: the worst of few
@@ -50,6 +52,7 @@ func (r *Row) add(round Row) {
 	}
 	for _, m := range []struct{ best, got *float64 }{
 		{&r.OpenMs, &round.OpenMs}, {&r.IdleKB, &round.IdleKB}, {&r.AfterKB, &round.AfterKB},
+		{&r.LiveKB, &round.LiveKB}, {&r.TurnMs, &round.TurnMs},
 		{&r.CPU, &round.CPU}, {&r.P50, &round.P50}, {&r.P99, &round.P99}, {&r.Ack, &round.Ack},
 	} {
 		*m.best = min(*m.best, *m.got)
@@ -136,6 +139,9 @@ func (w Workload) columns() []column {
 	cpu := number("CPU us", func(r Row) float64 { return r.CPU })
 	open := number("open ms", func(r Row) float64 { return r.OpenMs })
 	switch w.Kind {
+	case Streams:
+		memory = append(memory, number("live KB", func(r Row) float64 { return r.LiveKB }))
+		last = append(last, number("turn ms", func(r Row) float64 { return r.TurnMs }))
 	case Stalled:
 		return []column{
 			{"got", func(r Row) string { return fmt.Sprintf("%d/%d", r.Got, r.Wanted) }},

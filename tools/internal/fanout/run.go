@@ -5,7 +5,9 @@ package fanout
 import (
 	"context"
 	"fmt"
+	"net/http"
 	"slices"
+	"strconv"
 	"time"
 )
 
@@ -13,6 +15,7 @@ const (
 	roundTime  = 5 * time.Minute
 	settleTime = 500 * time.Millisecond // for a server to come to rest, before memory is read
 	warmTimes  = 2                      // publishes that are not counted
+	memoryTime = 20 * time.Second       // for a collection beside thousands of streams
 )
 
 // Runner runs workloads.
@@ -70,6 +73,11 @@ func (r Runner) round(ctx context.Context, w Workload, side string) ([]Row, erro
 		return nil, err
 	}
 	defer s.stop()
+	if w.Kind == Streams {
+		if s.empty, err = inUse(ctx, s); err != nil {
+			return nil, err
+		}
+	}
 	if w.Kind == Sibling {
 		return besideSibling(ctx, s, w)
 	}
@@ -124,7 +132,50 @@ func toAll(ctx context.Context, c *crowd, s *served, w Workload) (Row, error) {
 	}
 	settle(ctx)
 	row.AfterKB = perStream(s, empty, w)
-	return row, nil
+	if w.Kind == Streams {
+		err = row.lookInside(ctx, s, w)
+	}
+	return row, err
+}
+
+// lookInside asks a Go program what it says of itself. It comes last, because a
+// collection changes what is measured from outside.
+func (r *Row) lookInside(ctx context.Context, s *served, w Workload) error {
+	if s.side == oursGo {
+		client := &http.Client{Timeout: memoryTime}
+		defer client.CloseIdleConnections()
+		turn, err := number(ctx, client, s.Addr, "/turn")
+		if err != nil {
+			return err
+		}
+		r.TurnMs = turn
+	}
+	live, err := inUse(ctx, s)
+	r.LiveKB = (live - s.empty) / 1024 / float64(w.Streams)
+	return err
+}
+
+// inUse is what a Go program has in use after a collection; of others it is nothing.
+func inUse(ctx context.Context, s *served) (float64, error) {
+	if s.side == floor || s.side == nchan {
+		return 0, nil
+	}
+	client := &http.Client{Timeout: memoryTime}
+	defer client.CloseIdleConnections()
+	return number(ctx, client, s.Addr, "/memory")
+}
+
+// number asks for one.
+func number(ctx context.Context, c *http.Client, addr, path string) (float64, error) {
+	body, err := get(ctx, c, addr, path)
+	if err != nil {
+		return 0, err
+	}
+	x, err := strconv.ParseFloat(string(body), 64)
+	if err != nil {
+		return 0, fmt.Errorf("fanout: %s said %.40q", path, body)
+	}
+	return x, nil
 }
 
 // publish publishes and fills in what it took.

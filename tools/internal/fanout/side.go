@@ -45,6 +45,7 @@ type served struct {
 	side            string
 	form, door, key string        // how the crowd publishes
 	inflight        int           // streams to open at once
+	empty           float64       // bytes in use before the first stream, see inUse
 	behind          *bench.Server // the application of a side that is a proxy
 }
 

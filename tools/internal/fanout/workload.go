@@ -6,9 +6,11 @@ package fanout
 const (
 	ours     = "m0serve" // published by m0pub's socket
 	oursGRIP = "m0serve-grip"
+	oursGo   = "sse" // a Go program with a hub of ours
 	floor    = "floor"
 	nchan    = "nchan"
 	nethttp  = "nethttp"
+	fasthttp = "fasthttp"
 	pushpin  = "pushpin"
 	daphne   = "daphne"
 )
@@ -27,6 +29,7 @@ type Kind string
 // Kinds of workloads.
 const (
 	Fanout  Kind = "fanout"  // events to all streams: memory, CPU, latency
+	Streams Kind = "streams" // the same, of Go programs
 	Stalled Kind = "stalled" // events to one stream beside others that nobody reads
 	Busy    Kind = "busy"    // events to all while views compute, and while none do
 	Sibling Kind = "sibling" // publishes of a view beside a worker that is stopped
@@ -68,10 +71,21 @@ func Workloads(quick bool) []Workload {
 	}
 }
 
+// StreamsWorkloads returns what is measured of Go programs, which need no Python.
+func StreamsWorkloads(quick bool) []Workload {
+	w := Workload{Kind: Streams, What: "one event to all streams of a Go program, a core each",
+		Sides:   []string{oursGo, floor, nethttp, fasthttp, nchan, "gosse", "r3labs", "mercure"},
+		Streams: 10000, Times: 40, Bytes: 200}
+	if quick {
+		w.Streams, w.Times = 1000, 20
+	}
+	return []Workload{w}
+}
+
 // isOurs reports whether a side cannot be left out.
-func isOurs(side string) bool { return side == ours || side == oursGRIP }
+func isOurs(side string) bool { return side == ours || side == oursGRIP || side == oursGo }
 
 // CanDrop reports whether a side may be left out of a workload.
 func (w Workload) CanDrop(side string) bool {
-	return (w.Kind == Fanout || w.Kind == Stalled) && !isOurs(side)
+	return !w.isPair() && !isOurs(side)
 }

@@ -18,6 +18,8 @@ import (
 
 var (
 	html    = "<ul id=\"list\">\n" + strings.Repeat("<li>a line of usual length</li>\n", 32) + "</ul>"
+	page20  = strings.Repeat("<p>one of four hundred and thirty lines</p>\n", 430) // 20 KB
+	lineKB  = "<p>" + strings.Repeat("text of a page ", 68) + "</p>"
 	signals = []byte(`{"count":12345,"user":{"name":"someone","tags":["a"]},"live":true}`)
 )
 
@@ -67,6 +69,62 @@ func BenchmarkElements(b *testing.B) {
 		for b.Loop() {
 			if err := w.PatchElements(html); err != nil {
 				b.Fatal(err)
+			}
+		}
+	})
+}
+
+// BenchmarkPage is an event of 20 KB in many lines, with the allocations of each side.
+func BenchmarkPage(b *testing.B) {
+	b.Run("ours/append", func(b *testing.B) {
+		dst, page := make([]byte, 0, 64<<10), []byte(page20)
+		b.ReportAllocs()
+		for b.Loop() {
+			if _, err := datastar.AppendPatchElements(dst, page, datastar.ElementsOptions{}); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
+	b.Run("theirs", func(b *testing.B) {
+		w := newRival()
+		b.ReportAllocs()
+		for b.Loop() {
+			if err := w.PatchElements(page20); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
+}
+
+// BenchmarkFanout is one event of 1 KB to a thousand responses that forget.
+func BenchmarkFanout(b *testing.B) {
+	const streams = 1000
+	b.Run("ours/append", func(b *testing.B) {
+		dst, line, to := make([]byte, 0, 4<<10), []byte(lineKB), &sink{http.Header{}}
+		b.ReportAllocs()
+		for b.Loop() {
+			event, err := datastar.AppendPatchElements(dst, line, datastar.ElementsOptions{})
+			if err != nil {
+				b.Fatal(err)
+			}
+			for range streams {
+				if _, err := to.Write(event); err != nil {
+					b.Fatal(err)
+				}
+			}
+		}
+	})
+	b.Run("theirs", func(b *testing.B) {
+		var all [streams]*rival.ServerSentEventGenerator
+		for i := range all {
+			all[i] = newRival()
+		}
+		b.ReportAllocs()
+		for b.Loop() {
+			for _, w := range all {
+				if err := w.PatchElements(lineKB); err != nil {
+					b.Fatal(err)
+				}
 			}
 		}
 	})

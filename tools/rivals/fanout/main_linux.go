@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: MIT
 
 // Command fanout is one small server of event streams on several engines, so that a
-// benchmark differs in nothing but the engine: floor is a loop that writes and does
-// nothing else, nethttp, r3labs, gosse and mercure are what a Go program would use. It is
-// for Linux only.
+// benchmark differs in nothing but the engine: sse is ours, floor is a loop that writes
+// and does nothing else, nethttp, fasthttp, r3labs, gosse and mercure are what a Go program
+// would use. It is for Linux only.
 //
 //	GET /ping     200
+//	GET /memory   bytes in use after a collection; not floor
+//	GET /turn     sse: how long the longest turn of the loop was, in milliseconds
 //	GET /events   a stream of everything that is published
 //	POST /pub     publishes the body as the data of an event
 package main
@@ -17,6 +19,8 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"runtime"
+	"strconv"
 )
 
 // An engine answers GET /events, and publishes.
@@ -26,7 +30,7 @@ type engine interface {
 }
 
 func main() {
-	name := flag.String("engine", "nethttp", "floor, nethttp, r3labs, gosse or mercure")
+	name := flag.String("engine", "nethttp", "sse, floor, nethttp, fasthttp, r3labs, gosse or mercure")
 	addr := flag.String("addr", "127.0.0.1:0", "where to listen")
 	flag.Parse()
 	if err := run(*name, *addr); err != nil {
@@ -45,6 +49,10 @@ func run(name, addr string) error {
 	switch name {
 	case "floor":
 		return serveFloor(ln)
+	case "fasthttp":
+		return serveFast(ln)
+	case "sse":
+		e = newHub()
 	case "nethttp":
 		e = &channels{subscribers: map[chan []byte]bool{}}
 	case "r3labs":
@@ -60,6 +68,9 @@ func run(name, addr string) error {
 	}
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /ping", func(http.ResponseWriter, *http.Request) {})
+	mux.HandleFunc("GET /memory", func(w http.ResponseWriter, _ *http.Request) {
+		_, _ = io.WriteString(w, memory())
+	})
 	mux.Handle("GET /events", e)
 	mux.HandleFunc("POST /pub", func(w http.ResponseWriter, r *http.Request) {
 		data, err := io.ReadAll(r.Body)
@@ -70,5 +81,17 @@ func run(name, addr string) error {
 			http.Error(w, err.Error(), http.StatusInternalServerError)
 		}
 	})
+	if name == "sse" {
+		return serveOurs(ln, mux)
+	}
 	return http.Serve(ln, mux)
+}
+
+// memory is what is in use.
+func memory() string {
+	runtime.GC()
+	runtime.GC() // pools are emptied by the second
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return strconv.FormatUint(m.HeapInuse+m.StackInuse, 10)
 }

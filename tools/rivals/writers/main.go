@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: MIT
+
+// Command writers commits single rows to a database that another process of it writes
+// to as well, and says how long its slowest transaction took.
+//
+//	writers -side ours|modernc -db FILE            makes the table
+//	writers -side ours|modernc -db FILE -run 2s    writes, and prints JSON
+package main
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"os"
+	"time"
+
+	_ "modernc.org/sqlite"
+
+	"m0serve.dev/sqlite"
+)
+
+const (
+	schema = "CREATE TABLE IF NOT EXISTS t(id INTEGER PRIMARY KEY, v INTEGER NOT NULL)"
+	insert = "INSERT INTO t(v) VALUES(?)"
+)
+
+// said is what a writer gives.
+type said struct {
+	Commits int     `json:"commits"`
+	WorstMs float64 `json:"worst_ms"`
+}
+
+func main() {
+	side := flag.String("side", "ours", "ours or modernc")
+	file := flag.String("db", "", "the database")
+	length := flag.Duration("run", 0, "how long to write; 0: only make the table")
+	flag.Parse()
+	commit, err := open(*side, *file)
+	if err == nil && *length > 0 {
+		err = write(commit, *length)
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "writers:", err)
+		os.Exit(1)
+	}
+}
+
+func write(commit func(int) error, length time.Duration) error {
+	var s said
+	for start, now := time.Now(), time.Now(); now.Sub(start) < length; s.Commits++ {
+		if err := commit(s.Commits); err != nil {
+			return err
+		}
+		next := time.Now()
+		s.WorstMs = max(s.WorstMs, float64(next.Sub(now))/float64(time.Millisecond))
+		now = next
+	}
+	return json.NewEncoder(os.Stdout).Encode(s)
+}
+
+// open returns what commits one row.
+func open(side, file string) (func(int) error, error) {
+	ctx := context.Background()
+	if side == "ours" {
+		c, err := sqlite.Open(file, sqlite.Options{})
+		if err != nil {
+			return nil, err
+		}
+		return func(n int) error {
+			return c.Write(ctx, func(tx *sqlite.Tx) error {
+				_, err := tx.Exec(ctx, insert, n)
+				return err
+			})
+		}, c.Script(ctx, schema)
+	}
+	db, err := sql.Open("sqlite", "file:"+file+"?_txlock=immediate&_pragma=busy_timeout(5000)"+
+		"&_pragma=journal_mode(wal)&_pragma=synchronous(normal)")
+	if err != nil {
+		return nil, err
+	}
+	db.SetMaxOpenConns(1)
+	if _, err := db.ExecContext(ctx, schema); err != nil {
+		return nil, err
+	}
+	return func(n int) error {
+		tx, err := db.BeginTx(ctx, nil)
+		if err != nil {
+			return err
+		}
+		if _, err := tx.ExecContext(ctx, insert, n); err != nil {
+			_ = tx.Rollback()
+			return err
+		}
+		return tx.Commit()
+	}, nil
+}
