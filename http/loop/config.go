@@ -74,6 +74,11 @@ type Config struct {
 	// what comes then is answered 503. 0: there is no bound but BlockingQueue.
 	SeatedMax int
 
+	// KeptMax bounds what is kept of answers whose clients do not take them, over all
+	// connections, in bytes: beyond it WriteWhole and Keep take no long answer more, so
+	// that its handler waits. Default 64 MiB; negative: no bound.
+	KeptMax int64
+
 	// ContextValue answers Value of request contexts; nil: they have no values.
 	ContextValue func(key any) any
 
@@ -107,6 +112,7 @@ func (c Config) withDefaults() Config {
 	c.RequestsPerConn = defaultTo(c.RequestsPerConn, -1)
 	c.BlockingMax = defaultTo(c.BlockingMax, 1024)
 	c.BlockingQueue = defaultTo(c.BlockingQueue, 4096)
+	c.KeptMax = defaultTo(c.KeptMax, 64<<20)
 	c.Poll = defaultTo(c.Poll, 500*time.Microsecond)
 	c.HeadTimeout = defaultTo(c.HeadTimeout, 10*time.Second)
 	c.BodyTimeout = defaultTo(c.BodyTimeout, 30*time.Second)

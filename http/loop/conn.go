@@ -49,6 +49,7 @@ type conn struct {
 	in     []byte // input not served yet, own memory; nil while idle
 	need   int    // length of in before it is worth looking at again
 	long   int    // of the loop's budget for long bodies
+	kept   int    // bytes of out that Group.kept counts
 	out    []byte // what the kernel did not take, from outAt on
 	outAt  int
 	x      *Exchange // while busy
@@ -142,6 +143,7 @@ func (l *Loop) settle(c *conn, why Reason) {
 	l.g.leave()
 	l.settleLong(c)
 	c.in, c.out, c.outAt = nil, nil, 0
+	l.countKept(c, 0)
 	if c.body != nil {
 		c.body.fail(ErrGone)
 		c.body = nil

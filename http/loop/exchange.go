@@ -204,9 +204,10 @@ const wholeMax = 4 << 20
 
 // WriteWhole is Write for a whole body in one piece, which is sent with its
 // length when the handler returns. false: it is too long for that or for the
-// length announced, not the first piece, or not allowed; nothing is written.
+// length announced, not the first piece, not allowed, or longer than 256 KiB while
+// as much is kept as Config.KeptMax allows; nothing is written.
 func (x *Exchange) WriteWhole(p []byte) bool {
-	if x.started || len(x.out) > 0 || len(p) > wholeMax {
+	if x.started || len(x.out) > 0 || len(p) > wholeMax || !x.hasRoom(len(p)) {
 		return false
 	}
 	return x.Append(p) == nil

@@ -29,6 +29,9 @@ type Group struct {
 	ended    sync.WaitGroup
 	watchers sync.WaitGroup
 
+	kept atomic.Int64 // bytes of answers that clients do not take
+
+	keptFull      atomic.Uint64
 	panics        atomic.Uint64
 	detached      atomic.Uint64
 	handedOver    atomic.Uint64

@@ -19,6 +19,8 @@ type Stats struct {
 	Pooled    uint64 // requests that started off the loop
 	OffLoop   int64  // handlers off the loop now
 	Waiting   int64  // requests that wait for a place off the loop now
+	Kept      int64  // bytes of answers whose clients do not take them now
+	KeptFull  uint64 // long answers whose handler waits for its client: beyond KeptMax
 	Panics    uint64
 
 	DroppedConns       uint64 // beyond MaxConns
@@ -98,6 +100,8 @@ func (g *Group) Stats() Stats {
 		Conns:           g.conns.Load(),
 		Detached:        g.detached.Load(),
 		Pooled:          g.handedOver.Load(),
+		Kept:            g.kept.Load(),
+		KeptFull:        g.keptFull.Load(),
 		Panics:          g.panics.Load(),
 		DroppedConns:    g.dropsConns.Load(),
 		DroppedBlocking: g.dropsBlocking.Load(),

@@ -26,6 +26,7 @@ func (l *Loop) send(c *conn, data []byte) {
 		c.out, c.outAt, c.lent = append([]byte(nil), c.out[c.outAt:]...), 0, false
 	}
 	c.out = append(c.out, data[n:]...)
+	l.countKept(c, len(c.out))
 	l.rearm(c)
 }
 
@@ -107,6 +108,7 @@ func (l *Loop) flush(c *conn) {
 		return
 	}
 	c.out, c.outAt, c.lent = nil, 0, false
+	l.countKept(c, 0)
 	c.writeBy = 0
 	l.schedule(c)
 	l.next(c)

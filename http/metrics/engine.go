@@ -60,6 +60,10 @@ func EngineReadings() []Reading[loop.Stats] {
 			func(s *stats) int64 { return s.OffLoop }),
 		gauge("m0_handlers_waiting", "Requests that wait for a place off the loop.",
 			func(s *stats) int64 { return s.Waiting }),
+		gauge("m0_kept_bytes", "Answers that wait in memory for clients that do not read.",
+			func(s *stats) int64 { return s.Kept }),
+		counter("m0_kept_full", "Long answers that wait in their handler, since no more is kept.",
+			func(s *stats, w *Writer) { Whole(w, s.KeptFull) }),
 		counter("m0_panics", "Handlers that panicked.",
 			func(s *stats, w *Writer) { Whole(w, s.Panics) }),
 		counter("m0_drops", "What a bound refused.", func(s *stats, w *Writer) {

@@ -83,6 +83,10 @@ type Config struct {
 	// refusal (Answer.Exchange is nil) it may not.
 	Answered func(Answer)
 
+	// KeptMax bounds the bytes of answers that wait in memory for clients that do not
+	// take them, over all connections; see loop.Config. 0: 64 MiB.
+	KeptMax int64
+
 	// Seated says which requests of a native Handler are served on seats alone:
 	// threads that call Server.Sit. They run inline on the first loop while a seat
 	// leads it. Without loops (see NetHTTP) it cannot be honoured.

@@ -33,6 +33,7 @@ func newEngine(s *Server) (*engine, error) {
 		MaxBody: c.MaxBody, MaxConns: c.MaxConns, RequestsPerConn: c.RequestsPerConn,
 		BlockingMax: c.BlockingMax, BlockingQueue: c.BlockingQueue, Poll: c.Takeover,
 		NeverPool: c.NeverPool, Seated: c.Seated, SeatedMax: c.SeatedMax,
+		KeptMax:       c.KeptMax,
 		ReadAheadLong: c.ReadAheadLong,
 		HeadTimeout:   c.HeadTimeout, BodyTimeout: c.BodyTimeout,
 		IdleTimeout: c.IdleTimeout, WriteTimeout: c.WriteTimeout,

@@ -8,7 +8,6 @@ import (
 	"bytes"
 	"io"
 	"strconv"
-	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -33,7 +32,6 @@ type wsgiHandler struct {
 	// signer makes Grip-Sig; nil: the application cannot publish by GRIP, and is not
 	// told that it could.
 	signer *realtime.Signer
-	copied atomic.Int64 // bytes of bodies that are sent without a thread
 }
 
 // serve calls the application.
@@ -56,7 +54,7 @@ func (h *wsgiHandler) serve(x *loop.Exchange, c *caller) {
 
 // call asks the application.
 func (h *wsgiHandler) call(r *request, x *loop.Exchange, c *caller, seat *engine.Seat) {
-	r.x, r.live, r.held, r.copied = x, h.live, nil, &h.copied
+	r.x, r.live, r.held = x, h.live, nil
 	if isInside(x) {
 		r.live = nil // who has asked reads the answer as it is
 	}
@@ -103,7 +101,6 @@ type request struct {
 	live  *realtime.Service // nil: no answer is held
 	held  *realtime.Answer  // the one in the making; nil: an ordinary answer
 
-	copied  *atomic.Int64  // the handler's
 	gathers bool           // every answer is held, also one that does not ask for it
 	outcome engine.Outcome // of the call
 }
@@ -204,22 +201,16 @@ func (r *request) isHead() bool { return string(r.x.Request().Method) == "HEAD" 
 // returned. Who asked from inside hears of what goes wrong with it.
 func (r *request) mayLeave() bool { return !r.isHead() && !isInside(r.x) }
 
-// copiedMax bounds what all answers together keep that are sent without a thread of
-// Python's. What is beyond it waits on its thread.
-const copiedMax = 64 << 20
-
 // copyWhole copies a body, to be sent when the application has returned. false: there
-// is no room for it.
+// is no room for it (loop.Config.KeptMax), so its thread waits for its client.
 func (r *request) copyWhole(p []byte) bool {
-	n := int64(len(p))
-	if r.copied.Add(n) > copiedMax {
-		r.copied.Add(-n)
+	if !r.x.Keep(len(p)) {
 		return false
 	}
-	own, copied := bytes.Clone(p), r.copied
+	own := bytes.Clone(p)
 	r.x.Leave(func(x *loop.Exchange) {
 		_ = write(x, own) // ends when the peer is gone
-		copied.Add(-n)
+		x.Release(len(own))
 	})
 	return true
 }

@@ -115,6 +115,8 @@ func TestEveryFigureIsShown(t *testing.T) {
 		{"m0_handovers_total", `cause="late_route"`, num(w.Server.Pooled)},
 		{"m0_handlers_off_loop", "", num(w.Server.OffLoop)},
 		{"m0_handlers_waiting", "", num(w.Server.Waiting)},
+		{"m0_kept_bytes", "", num(w.Server.Kept)},
+		{"m0_kept_full_total", "", num(w.Server.KeptFull)},
 		{"m0_panics_total", "", num(w.Server.Panics)},
 		{"m0_drops_total", `cause="max_connections"`, num(w.Server.DroppedConns)},
 		{"m0_drops_total", `cause="descriptors"`, num(w.Server.DroppedDescriptors)},
