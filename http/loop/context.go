@@ -8,10 +8,11 @@ import (
 	"time"
 )
 
-// A requestContext is cancelled once. It makes its channel when somebody asks
+// A RequestContext is the context of one request, in memory of whoever made it
+// (Exchange.ContextIn). It is cancelled once, makes its channel when somebody asks
 // for it, and runs AfterFunc functions itself, so that a derived context needs no
 // goroutine.
-type requestContext struct {
+type RequestContext struct {
 	x      *Exchange // for RouteKey, until cancelled
 	lookUp func(key any) any
 
@@ -37,9 +38,11 @@ func SetRoute(ctx context.Context, name string) {
 // closedChan is what Done returns behind a cancel that came first.
 var closedChan = func() chan struct{} { c := make(chan struct{}); close(c); return c }()
 
-func (c *requestContext) Deadline() (time.Time, bool) { return time.Time{}, false }
+// Deadline implements context.Context; there is none.
+func (c *RequestContext) Deadline() (time.Time, bool) { return time.Time{}, false }
 
-func (c *requestContext) Value(key any) any {
+// Value implements context.Context.
+func (c *RequestContext) Value(key any) any {
 	if _, ok := key.(routeSetter); ok && c.Err() == nil {
 		return c.x
 	}
@@ -49,7 +52,8 @@ func (c *requestContext) Value(key any) any {
 	return nil
 }
 
-func (c *requestContext) Done() <-chan struct{} {
+// Done implements context.Context.
+func (c *RequestContext) Done() <-chan struct{} {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.done == nil {
@@ -62,7 +66,8 @@ func (c *requestContext) Done() <-chan struct{} {
 	return c.done
 }
 
-func (c *requestContext) Err() error {
+// Err implements context.Context.
+func (c *RequestContext) Err() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.ended {
@@ -72,7 +77,7 @@ func (c *requestContext) Err() error {
 }
 
 // AfterFunc is what package context looks for in a foreign parent.
-func (c *requestContext) AfterFunc(f func()) (stop func() bool) {
+func (c *RequestContext) AfterFunc(f func()) (stop func() bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.ended {
@@ -94,7 +99,7 @@ func (c *requestContext) AfterFunc(f func()) (stop func() bool) {
 	}
 }
 
-func (c *requestContext) cancel() {
+func (c *RequestContext) cancel() {
 	c.mu.Lock()
 	if c.ended {
 		c.mu.Unlock()

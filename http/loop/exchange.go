@@ -101,7 +101,7 @@ type Exchange struct {
 	replies  chan error    // room for one
 	took     time.Duration // the handler's time
 	writeBy  time.Time     // SetWriteDeadline
-	ctx      atomic.Pointer[requestContext]
+	ctx      atomic.Pointer[RequestContext]
 	gone     atomic.Bool // the connection is closed
 	unheard  atomic.Bool // nobody waits for the answer
 	sending  bool        // the owner's: flight is being written
@@ -242,14 +242,21 @@ func (x *Exchange) SetReadDeadline(t time.Time) {
 func (x *Exchange) SetWriteDeadline(t time.Time) { x.writeBy = t }
 
 // Context is cancelled when the peer is gone and when the handler returns.
-func (x *Exchange) Context() context.Context {
+func (x *Exchange) Context() context.Context { return x.ContextIn(nil) }
+
+// ContextIn is Context in memory of the caller, who lets go of it: ctx is used for
+// nothing else, and once at most. Nil: it is made here.
+func (x *Exchange) ContextIn(ctx *RequestContext) context.Context {
 	if x.over != nil {
 		return x.over.context()
 	}
-	if ctx := x.ctx.Load(); ctx != nil {
-		return ctx
+	if made := x.ctx.Load(); made != nil {
+		return made
 	}
-	ctx := &requestContext{x: x, lookUp: x.l.g.cfg.ContextValue}
+	if ctx == nil {
+		ctx = new(RequestContext)
+	}
+	ctx.x, ctx.lookUp = x, x.l.g.cfg.ContextValue
 	x.ctx.Store(ctx)
 	if x.unheard.Load() {
 		ctx.cancel()

@@ -60,16 +60,23 @@ func (w *responseWriter) WriteHeader(code int) {
 // putHeader gives the header to the engine.
 func (w *responseWriter) putHeader() {
 	x := w.e.x
-	_, typed := w.header["Content-Type"]
-	w.sniff = !typed && len(w.header["Content-Encoding"]) == 0 &&
-		len(w.header["Transfer-Encoding"]) == 0
-	if dates, set := w.header["Date"]; set && len(dates) == 0 {
-		x.OmitDate()
-	}
 	w.announce()
-	var some [16]string
-	for _, name := range w.names(some[:0]) {
-		for _, value := range w.header[name] {
+	var some [8]headerField
+	fields := w.fields(some[:0])
+	w.sniff = true
+	for i := range fields {
+		name, values := fields[i].name, fields[i].values
+		switch name {
+		case "Content-Type":
+			w.sniff = false
+		case "Content-Encoding", "Transfer-Encoding":
+			w.sniff = w.sniff && len(values) == 0
+		case "Date":
+			if len(values) == 0 {
+				x.OmitDate()
+			}
+		}
+		for _, value := range values {
 			if err := x.Field(name, oneLine(value)); err != nil && name != "Content-Length" {
 				w.e.log.Warn("server: field not sent", "name", name, "error", err)
 			}
@@ -77,15 +84,23 @@ func (w *responseWriter) putHeader() {
 	}
 }
 
-// names are the keys of the header fields to send, in order.
-func (w *responseWriter) names(names []string) []string {
-	for name := range w.header {
+// A headerField is an entry of an http.Header.
+type headerField struct {
+	name   string
+	values []string
+}
+
+// fields are the header fields to send, in the order of their names.
+func (w *responseWriter) fields(fields []headerField) []headerField {
+	for name, values := range w.header {
 		if !strings.HasPrefix(name, http.TrailerPrefix) && !slices.Contains(w.trailers, name) {
-			names = append(names, name)
+			fields = append(fields, headerField{name, values})
 		}
 	}
-	slices.Sort(names)
-	return names
+	if len(fields) > 1 {
+		slices.SortFunc(fields, func(a, b headerField) int { return strings.Compare(a.name, b.name) })
+	}
+	return fields
 }
 
 // announce notes the trailers that the Trailer field names.
@@ -99,12 +114,12 @@ func (w *responseWriter) announce() {
 
 // appendLines appends the header as whole lines, for an interim response.
 func (w *responseWriter) appendLines(dst []byte) []byte {
-	for _, name := range w.names(nil) {
-		if name == "Content-Length" || name == "Transfer-Encoding" {
+	for _, f := range w.fields(nil) {
+		if f.name == "Content-Length" || f.name == "Transfer-Encoding" {
 			continue
 		}
-		for _, value := range w.header[name] {
-			if line, err := wire.AppendField(dst, name, oneLine(value)); err == nil {
+		for _, value := range f.values {
+			if line, err := wire.AppendField(dst, f.name, oneLine(value)); err == nil {
 				dst = line
 			}
 		}
@@ -115,8 +130,11 @@ func (w *responseWriter) appendLines(dst []byte) []byte {
 // oneLine does to a value what net/http does: line ends become spaces, and the
 // outside is trimmed.
 func oneLine(value string) string {
-	if strings.ContainsAny(value, "\r\n") {
+	if strings.IndexByte(value, '\r') >= 0 || strings.IndexByte(value, '\n') >= 0 {
 		value = strings.NewReplacer("\r", " ", "\n", " ").Replace(value)
+	}
+	if n := len(value); n == 0 || value[0] > ' ' && value[n-1] > ' ' {
+		return value // nothing to trim
 	}
 	return strings.Trim(value, " \t")
 }

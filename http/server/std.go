@@ -22,8 +22,9 @@ type stdHandler struct {
 
 // Serve implements Handler.
 func (h *stdHandler) Serve(x *Exchange) {
-	e := &stdExchange{x: x, log: h.log}
-	r := e.request()
+	e, values := newStdExchange(len(x.Request().Fields))
+	e.x, e.log, e.w.e = x, h.log, e
+	r := e.request(values)
 	if string(x.Request().Path) == "*" && r.Method == http.MethodOptions {
 		x.SetStatus(http.StatusOK) // as net/http: it asks the server, not the application
 		e.done.Store(true)
@@ -44,31 +45,57 @@ type stdExchange struct {
 	log  *slog.Logger
 	req  http.Request
 	url  url.URL
+	ctx  loop.RequestContext
 	w    responseWriter
 	body stdBody
 	done atomic.Bool // the handler has returned: x is somebody else's
 }
 
-// request builds the http.Request as net/http does.
-func (e *stdExchange) request() *http.Request {
+// As many fields as that have room for their values beside the stdExchange. What a
+// small request is given should not be cleared and scanned for a browser's.
+const (
+	fewFields  = 4
+	manyFields = 16
+)
+
+// newStdExchange makes a stdExchange, and room for the values of so many header
+// fields, with one allocation where it can.
+func newStdExchange(fields int) (e *stdExchange, values []string) {
+	switch {
+	case fields <= fewFields:
+		all := new(struct {
+			stdExchange
+			values [fewFields]string
+		})
+		return &all.stdExchange, all.values[:]
+	case fields <= manyFields:
+		all := new(struct {
+			stdExchange
+			values [manyFields]string
+		})
+		return &all.stdExchange, all.values[:]
+	}
+	return new(stdExchange), make([]string, fields)
+}
+
+// request builds the http.Request as net/http does. values is room for those of
+// the header.
+func (e *stdExchange) request(values []string) *http.Request {
 	x := e.x
 	head := x.Request()
-	e.w.e = e
-	// The context is a private field; WithContext is the only way to set it.
-	e.req = *(&http.Request{}).WithContext(x.Context())
+	// The context is a private field; WithContext is the only way to set it. Neither
+	// of the two requests gets to the heap.
+	e.req = *(&http.Request{}).WithContext(x.ContextIn(&e.ctx))
 	r := &e.req
 	r.Method = wire.MethodName(head.Method)
-	r.RequestURI = string(head.Target)
-	r.URL = e.parseURL(r.RequestURI)
 	r.ProtoMajor, r.ProtoMinor, r.Proto = 1, head.Minor, "HTTP/1.1"
 	if head.Minor == 0 {
 		r.Proto = "HTTP/1.0"
 	}
-	r.Host = string(head.Host)
-	r.RemoteAddr = x.RemoteAddr()
+	text := e.takeText()
+	r.Header = makeHeader(head.Fields, text, values)
+	r.URL = e.parseURL(r.RequestURI)
 	r.Close = !head.KeepAlive
-	r.Header = makeHeader(head.Fields)
-	delete(r.Header, "Host")
 	r.Body = http.NoBody
 	if head.HasBody() {
 		e.body.e = e
@@ -84,6 +111,44 @@ func (e *stdExchange) request() *http.Request {
 		r.ContentLength = head.ContentLength
 	}
 	return r
+}
+
+// takeText copies what a request consists of into one string, sets what is no
+// header field, and returns the values of the header fields.
+func (e *stdExchange) takeText() (values string) {
+	var room [64]byte
+	peer := appendPeer(room[:0], e.x)
+	head := e.x.Request()
+	size := len(head.Target) + len(head.Host) + len(peer)
+	for i := range head.Fields {
+		if f := &head.Fields[i]; !isHost(f) {
+			size += len(f.Value)
+		}
+	}
+	var b strings.Builder
+	b.Grow(size)
+	b.Write(head.Target)
+	b.Write(head.Host)
+	b.Write(peer)
+	for i := range head.Fields {
+		if f := &head.Fields[i]; !isHost(f) {
+			b.Write(f.Value)
+		}
+	}
+	text := b.String()
+	r := &e.req
+	r.RequestURI, text = text[:len(head.Target)], text[len(head.Target):]
+	r.Host, text = text[:len(head.Host)], text[len(head.Host):]
+	r.RemoteAddr, text = text[:len(peer)], text[len(peer):]
+	return text
+}
+
+// appendPeer appends what RemoteAddr is to be.
+func appendPeer(dst []byte, x *Exchange) []byte {
+	if peer := x.Peer(); peer.IsValid() {
+		return peer.AppendTo(dst)
+	}
+	return append(dst, x.RemoteAddr()...)
 }
 
 // parseURL is url.ParseRequestURI with a short way for targets that mean what
@@ -121,34 +186,42 @@ var plainPath = func() (t [256]bool) {
 	return t
 }()
 
-// makeHeader copies the fields: one string holds all values, one slice all
-// their headers.
-func makeHeader(fields []wire.Field) http.Header {
-	total := 0
-	for i := range fields {
-		total += len(fields[i].Value)
+// makeHeader makes the header of fields, whose values follow one another in text,
+// but for Host, which Request.Host has. Each field takes one of values.
+func makeHeader(fields []wire.Field, text string, values []string) http.Header {
+	n := len(fields)
+	if n > 0 {
+		n-- // nearly always there is a Host
 	}
-	var text strings.Builder
-	text.Grow(total)
+	h := make(http.Header, n)
 	for i := range fields {
-		text.Write(fields[i].Value)
-	}
-	all := text.String()
-	values := make([]string, len(fields))
-	h := make(http.Header, len(fields))
-	for i := range fields {
-		n := len(fields[i].Value)
-		value := all[:n]
-		all = all[n:]
-		name := wire.CanonicalName(fields[i].Name)
-		if old := h[name]; old != nil {
-			h[name] = append(old, value)
+		f := &fields[i]
+		if isHost(f) {
 			continue
 		}
-		values[i] = value
+		values[i], text = text[:len(f.Value)], text[len(f.Value):]
+		name, known := wire.CanonicalName(f.Name), len(h)
 		h[name] = values[i : i+1 : i+1]
+		if len(h) == known { // the name came before
+			h[name] = valuesOf(fields[:i+1], name, values)
+		}
 	}
 	return h
+}
+
+// valuesOf are those of values whose fields are called name.
+func valuesOf(fields []wire.Field, name string, values []string) (all []string) {
+	for i := range fields {
+		if wire.CanonicalName(fields[i].Name) == name {
+			all = append(all, values[i])
+		}
+	}
+	return all
+}
+
+// isHost reports whether f is the Host field.
+func isHost(f *wire.Field) bool {
+	return len(f.Name) == len("Host") && wire.EqualFold(f.Name, "host")
 }
 
 // announceTrailers moves the names in Trailer fields to Request.Trailer.

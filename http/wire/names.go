@@ -7,6 +7,11 @@ package wire
 func CanonicalName(name []byte) string {
 	if len(name) < len(knownNames) {
 		for _, known := range knownNames[len(name)] {
+			if string(name) == known { // as nearly all clients spell it
+				return known
+			}
+		}
+		for _, known := range knownNames[len(name)] {
 			if sameFold(name, known) {
 				return known
 			}
