@@ -39,9 +39,11 @@ func TestLaunch(t *testing.T) {
 	cmd.Env = append(os.Environ(), "GOCACHE="+strings.TrimSpace(string(gocache)),
 		"XDG_CACHE_HOME="+dir, "VIRTUAL_ENV="+pyvenv.Find(t), "LIVE_DB="+filepath.Join(dir, "live.db"))
 	p := smoketest.Run(t, cmd)
-	smoketest.Until(t, "m0serve to be built", func() bool {
-		return strings.Contains(p.Log(), "migrating") || p.Ended() != ""
-	})
+	for _, step := range []string{"migrating", "starting"} { // m0serve is built before them
+		smoketest.Until(t, step, func() bool {
+			return strings.Contains(p.Log(), step) || p.Ended() != ""
+		})
+	}
 	p.Listening(t, address)
 	for path, kind := range map[string]string{
 		"/": "text/html", "/static/board/live.js": "text/javascript", "/events": "text/event-stream",
