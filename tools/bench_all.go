@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"m0serve.dev/tools/internal/results"
@@ -15,10 +16,11 @@ import (
 
 // benchAll runs every bench, or reads what was saved, and writes table and pictures.
 //
-//	bench all [--out DIR] [FLAG …]        runs, with the flags of any bench
-//	bench all [--out DIR] --from FILE …   reads what "bench NAME --json" printed
+//	bench all [--out DIR] [--only A,B] [FLAG …]   runs these benches, with the flags of any
+//	bench all [--out DIR] --from FILE …           reads what "bench NAME --json" printed
 func benchAll(e *env, args []string) error {
-	out, files, flags := filepath.Join("bin", "bench"), []string(nil), []string(nil)
+	out := filepath.Join("bin", "bench")
+	var files, flags, only []string
 	for i := 0; i < len(args); i++ {
 		switch args[i] {
 		case "--out":
@@ -26,6 +28,16 @@ func benchAll(e *env, args []string) error {
 				return usageError("--out takes a folder")
 			}
 			out = args[i]
+		case "--only":
+			if i++; i == len(args) {
+				return usageError("--only takes benches")
+			}
+			only = strings.Split(args[i], ",")
+			for _, name := range only {
+				if !isBench(name) {
+					return usageError(fmt.Sprintf("has no bench %q; there are %s", name, benchNames()))
+				}
+			}
 		case "--from":
 			files, i = args[i+1:], len(args)
 			if len(files) == 0 {
@@ -35,7 +47,7 @@ func benchAll(e *env, args []string) error {
 			flags = append(flags, args[i])
 		}
 	}
-	if files != nil && flags != nil {
+	if files != nil && (flags != nil || only != nil) {
 		return usageError("takes flags of benches, or --from, not both")
 	}
 	if !filepath.IsAbs(out) {
@@ -43,7 +55,7 @@ func benchAll(e *env, args []string) error {
 	}
 	runs, err := readRuns(files)
 	if files == nil {
-		runs, err = e.runAll(out, flags)
+		runs, err = e.runAll(out, only, flags)
 	}
 	if len(runs) > 0 {
 		err = errors.Join(err, writeResults(out, runs))
@@ -71,7 +83,7 @@ func readRuns(files []string) (runs []results.Run, err error) {
 
 // runAll runs one bench after another and saves what each gave, so that what failed
 // late can be run again alone.
-func (e *env) runAll(out string, flags []string) (runs []results.Run, err error) {
+func (e *env) runAll(out string, only, flags []string) (runs []results.Run, err error) {
 	if err := os.MkdirAll(out, 0o755); err != nil {
 		return nil, err
 	}
@@ -79,6 +91,9 @@ func (e *env) runAll(out string, flags []string) (runs []results.Run, err error)
 	for _, b := range benches {
 		if e.ctx.Err() != nil {
 			break
+		}
+		if only != nil && !slices.Contains(only, b.name) {
+			continue
 		}
 		e.con.Printf("== %s: %s", b.name, b.what)
 		var text bytes.Buffer

@@ -36,7 +36,8 @@ func TestBenchAllFromFiles(t *testing.T) {
 	}
 	for want, args := range map[string][]string{
 		"--from takes files": {"--from"}, "--out takes a folder": {"--out"},
-		"not both": {"--quick", "--from", one}, "two.txt": {"--from", filepath.Join(top, "two.txt")},
+		"not both": {"--quick", "--from", one}, "has no bench \"rout\"": {"--only", "rout"},
+		"--only takes benches": {"--only"}, "two.txt": {"--from", filepath.Join(top, "two.txt")},
 	} {
 		status, said := callHere(t, top, append([]string{"bench", "all"}, args...)...)
 		if status == 0 || !strings.Contains(said, want) {

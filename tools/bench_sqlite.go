@@ -26,24 +26,18 @@ const (
 // benchSQLite compares queries with database/sql on the same engine and with zombiezen's
 // package, and lets two processes write to one file.
 func (e *env) benchSQLite(s *console.Step, o benchOptions) ([]bench.Figure, error) {
-	figures, err := e.goBench(s, o, "sqlite", "sqlite", []pair{
-		{"Point/ours/stmt", "Point/theirs/stmt", 1 / 1.6, uncounted},
-		{"Point/ours/one", "Point/theirs/stmt", 0.8, uncounted},
-		{"Scan/ours/stmt", "Scan/theirs", 1 / 2.5, uncounted},
-		{"Scan/ours/query", "Scan/theirs", 0.6, uncounted},
-		{"Bulk/ours", "Bulk/theirs", 0.5, uncounted},
-		{"Autocommit/ours", "Autocommit/theirs", 1, uncounted},
-	})
-	if err != nil {
-		return figures, err
-	}
-	beside, err := e.goBench(s, o, "tools/rivals/sqlite", "sqlite", []pair{
+	figures, err := e.goBench(s, o, "tools/rivals/sqlite", "sqlite", []pair{
+		{"Point/ours", "Point/modernc", 1 / 1.6, uncounted},
+		{"Point/one", "Point/modernc", 0.8, uncounted},
+		{"Scan/ours", "Scan/modernc", 1 / 2.5, uncounted},
+		{"Scan/query", "Scan/modernc", 0.6, uncounted},
+		{"Bulk/ours", "Bulk/modernc", 0.5, uncounted},
+		{"Autocommit/ours", "Autocommit/modernc", 1, uncounted},
 		{"Point/ours", "Point/zombiezen", 1 / 1.1, uncounted},
 		{"Scan/ours", "Scan/zombiezen", 1, uncounted},
 		{"Bulk/ours", "Bulk/zombiezen", 1 / 1.3, uncounted},
-		{"Autocommit/ours", "Autocommit/zombiezen", 1, uncounted},
+		{"Autocommit/ours", "Autocommit/zombiezen", 0, uncounted},
 	})
-	figures = append(figures, beside...)
 	if err != nil {
 		return figures, err
 	}

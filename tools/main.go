@@ -50,7 +50,7 @@ func verbs() []verb {
 		{"sabotage", "[ID|MODULE|MODULE/PKG] [--changed]",
 			"break each promise in a copy; its test must notice", sabotage},
 		{"bench", "[NAME] [--json] [--quick] [--runs N] [--seconds N] [--only A,B] [--sides A,B]\n" +
-			"       or: all [--out DIR] [FLAG …|--from FILE …]",
+			"       or: all [--out DIR] [--only BENCH,BENCH] [FLAG …|--from FILE …]",
 			"ours beside rivals in one run: " + benchNames(), benchRun},
 		{"prove", "[--hours H] [--only A,B] [--list] [--out FILE] [--each D] [--in DIR,…] " +
 			"[--seeds N] [--requests N] [--vulndb URL]",

@@ -58,10 +58,12 @@ func TestSVG(t *testing.T) {
 			t.Fatalf("SVG is no XML: %v\n%s", err, got)
 		}
 	}
-	for _, want := range []string{
-		`<rect class="met" x="600.0" y="54" width="80.0"`,    // four times as good: two octaves
-		`<rect class="missed" x="560.0" y="78" width="40.0"`, // twice the CPU: one, to the left
-		`<line class="target" x1="640.0"`, "prefers-color-scheme:dark", "&lt;r&gt;",
+	for _, want := range []string{ // 1/2 at the left end, 4× at the right: 110 an octave
+		`<rect class="met" x="460.0" y="125" width="220.0"`,    // four times as good: two octaves
+		`<rect class="missed" x="350.0" y="155" width="110.0"`, // twice the CPU: one, to the left
+		`<line class="target" x1="570.0" y1="121"`, "prefers-color-scheme:dark", "beside &lt;r&gt;",
+		"a &lt;CPU&gt;, 2 cores", "go run ./tools bench x", ">40.0 / 10.0<", "4.00×, target &gt;= 2.00x",
+		">1/2<", ">4×<",
 	} {
 		if !strings.Contains(got, want) {
 			t.Errorf("SVG has no %s in\n%s", want, got)
@@ -73,15 +75,32 @@ func TestSVG(t *testing.T) {
 		}
 	}
 	if other := SVG(runs(), "y"); !strings.Contains(other, "not measured") ||
-		strings.Contains(other, "<rect") {
+		strings.Contains(other, `height="16"`) {
 		t.Errorf("SVG of y draws a figure that was not measured:\n%s", other)
+	}
+}
+
+// TestTargetRatio takes the narrower of the bounds.
+func TestTargetRatio(t *testing.T) {
+	for _, tt := range []struct {
+		f    bench.Figure
+		want float64
+	}{
+		{bench.Figure{Other: 10}, 0}, {bench.Figure{Other: 10, Ratio: 2, MoreIsBetter: true}, 2},
+		{bench.Figure{Other: 10, Limit: 5}, 0.5}, {bench.Figure{Other: 10, Limit: 5, Ratio: 0.2}, 0.2},
+		{bench.Figure{Other: 10, Limit: 1, Ratio: 0.2}, 0.1}, {bench.Figure{Other: 10, Over: 5}, 1.5},
+	} {
+		if got := targetRatio(tt.f); got != tt.want {
+			t.Errorf("targetRatio(%+v) = %v, want %v", tt.f, got, tt.want)
+		}
 	}
 }
 
 func TestPlaceStaysInside(t *testing.T) {
 	for _, ratio := range []float64{0, 1e-9, 0.5, 1, 2, 1e9} {
 		for _, more := range []bool{true, false} {
-			if x := place(ratio, more); fmt.Sprint(x) == "NaN" || x < svgText || x > svgWidth-50 {
+			s := scaleOf([]bench.Figure{{Ours: 3, Other: 1, MoreIsBetter: more}})
+			if x := s.place(ratio, more); fmt.Sprint(x) == "NaN" || x < svgLeft || x > svgRight {
 				t.Errorf("place(%v, %v) = %v, want it in the picture", ratio, more, x)
 			}
 		}
