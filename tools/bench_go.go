@@ -65,12 +65,17 @@ func (e *env) goBench(s *console.Step, o benchOptions, dir, name string,
 	return pairFigures(out.String(), dir, name, pairs)
 }
 
-// pairFigures makes figures of what "go test -bench" printed. The error names those of
+// pairFigures makes figures of what "go test -bench" printed: of the time of the
+// processor where both sides say it, else of the time that passed. The error names those of
 // ours that allocate.
 func pairFigures(out, dir, name string, pairs []pair) (figures []bench.Figure, err error) {
-	best, allocs := bench.ParseGoBench(out), bench.ParseGoAllocs(out)
+	passed, cpu, allocs := bench.ParseGoBench(out), bench.ParseGoCPU(out), bench.ParseGoAllocs(out)
 	for _, p := range pairs {
-		f := bench.Figure{Name: name + " " + p.ours, Unit: "us", Ours: best[p.ours] / 1000,
+		best, unit := passed, "us"
+		if cpu[p.ours] > 0 && cpu[p.rival] > 0 {
+			best, unit = cpu, "CPU us"
+		}
+		f := bench.Figure{Name: name + " " + p.ours, Unit: unit, Ours: best[p.ours] / 1000,
 			Other: best[p.rival] / 1000, Rival: p.rival, Ratio: p.most}
 		if f.Ours == 0 || f.Other == 0 {
 			return nil, fmt.Errorf("bench: %s has no benchmarks %s and %s", dir, p.ours, p.rival)

@@ -14,7 +14,9 @@ func TestPairFigures(t *testing.T) {
 		"BenchmarkA/ours-2 10 2000 ns/op 0 B/op 0 allocs/op\n" +
 		"BenchmarkA/theirs-2 10 8000 ns/op 64 B/op 7 allocs/op\n" +
 		"BenchmarkB/ours-2 10 1000 ns/op 64 B/op 1 allocs/op\n" +
-		"BenchmarkC/ours-2 10 1000 ns/op\n"
+		"BenchmarkC/ours-2 10 1000 ns/op\n" +
+		"BenchmarkE/ours-2 10 9000 ns/op 500 cpu-ns/op\n" +
+		"BenchmarkE/theirs-2 10 1000 ns/op 1000 cpu-ns/op\n"
 	tests := []struct {
 		ours   string
 		allocs int
@@ -34,5 +36,9 @@ func TestPairFigures(t *testing.T) {
 			got[0].Why != "0 and 7 allocations") {
 			t.Errorf("pairFigures(%s) = %+v, want 2 and 8 us", tt.ours, got)
 		}
+	}
+	got, err := pairFigures(out, "dir", "name", []pair{{"E/ours", "E/theirs", 0.5, uncounted}})
+	if err != nil || got[0].Ours != 0.5 || got[0].Other != 1 || got[0].Unit != "CPU us" {
+		t.Errorf("pairFigures(E/ours) = %+v, %v, want the time of the processor", got, err)
 	}
 }

@@ -216,6 +216,14 @@ func play(role string) {
 	os.Exit(1)
 }
 
+func TestParseGoCPU(t *testing.T) {
+	got := ParseGoCPU("BenchmarkA/ours-2 \t 100\t 12.5 ns/op\t 1.5e+03 cpu-ns/op\t 2 allocs/op\n" +
+		"BenchmarkA/ours-2 \t 100\t 12.5 ns/op\t 1200 cpu-ns/op\nBenchmarkB-2 100 7 ns/op\n")
+	if len(got) != 1 || got["A/ours"] != 1200 {
+		t.Errorf("ParseGoCPU = %v, want 1200 of A/ours alone", got)
+	}
+}
+
 // TestParseGoAllocs takes the least of a benchmark, and nothing of one that counts none.
 func TestParseGoAllocs(t *testing.T) {
 	got := ParseGoAllocs("BenchmarkPage/ours-2 \t 100\t 12.5 ns/op\t 16 B/op\t 2 allocs/op\n" +

@@ -25,18 +25,26 @@ func ParseGoBench(out string) map[string]float64 {
 	return best
 }
 
-// goAllocs matches the allocations at the end of such a line.
-var goAllocs = regexp.MustCompile(
-	`(?m)^Benchmark([^\s]*?)(?:-\d+)?\s.*?(\d+) allocs/op`)
+// A metric of such a line is a number before its unit.
+var (
+	goCPU    = regexp.MustCompile(`(?m)^Benchmark([^\s]*?)(?:-\d+)?\s.*?([\d.e+]+) cpu-ns/op`)
+	goAllocs = regexp.MustCompile(`(?m)^Benchmark([^\s]*?)(?:-\d+)?\s.*?(\d+) allocs/op`)
+)
+
+// ParseGoCPU returns the least time of the processor, in nanoseconds, of every benchmark
+// that says it.
+func ParseGoCPU(out string) map[string]float64 { return least(goCPU, out) }
 
 // ParseGoAllocs returns the least allocations of every benchmark that counts them.
-func ParseGoAllocs(out string) map[string]float64 {
-	least := map[string]float64{}
-	for _, m := range goAllocs.FindAllStringSubmatch(out, -1) {
+func ParseGoAllocs(out string) map[string]float64 { return least(goAllocs, out) }
+
+func least(metric *regexp.Regexp, out string) map[string]float64 {
+	got := map[string]float64{}
+	for _, m := range metric.FindAllStringSubmatch(out, -1) {
 		n, err := strconv.ParseFloat(m[2], 64)
-		if was, ok := least[m[1]]; err == nil && (!ok || n < was) {
-			least[m[1]] = n
+		if was, ok := got[m[1]]; err == nil && (!ok || n < was) {
+			got[m[1]] = n
 		}
 	}
-	return least
+	return got
 }

@@ -14,6 +14,7 @@ import (
 	rival "github.com/starfederation/datastar-go/datastar"
 
 	"m0serve.dev/datastar"
+	"m0serve.dev/tools/rivals/cputime"
 )
 
 var (
@@ -50,6 +51,7 @@ func newOurs(b *testing.B) *datastar.Writer {
 func BenchmarkElements(b *testing.B) {
 	b.Run("ours/append", func(b *testing.B) {
 		dst, page := make([]byte, 0, 8<<10), []byte(html)
+		defer cputime.Count(b)()
 		for b.Loop() {
 			if _, err := datastar.AppendPatchElements(dst, page, datastar.ElementsOptions{}); err != nil {
 				b.Fatal(err)
@@ -58,6 +60,7 @@ func BenchmarkElements(b *testing.B) {
 	})
 	b.Run("ours/writer", func(b *testing.B) {
 		w := newOurs(b)
+		defer cputime.Count(b)()
 		for b.Loop() {
 			if err := w.PatchElements(html, datastar.ElementsOptions{}); err != nil {
 				b.Fatal(err)
@@ -66,6 +69,7 @@ func BenchmarkElements(b *testing.B) {
 	})
 	b.Run("theirs", func(b *testing.B) {
 		w := newRival()
+		defer cputime.Count(b)()
 		for b.Loop() {
 			if err := w.PatchElements(html); err != nil {
 				b.Fatal(err)
@@ -79,6 +83,7 @@ func BenchmarkPage(b *testing.B) {
 	b.Run("ours/append", func(b *testing.B) {
 		dst, page := make([]byte, 0, 64<<10), []byte(page20)
 		b.ReportAllocs()
+		defer cputime.Count(b)()
 		for b.Loop() {
 			if _, err := datastar.AppendPatchElements(dst, page, datastar.ElementsOptions{}); err != nil {
 				b.Fatal(err)
@@ -88,6 +93,7 @@ func BenchmarkPage(b *testing.B) {
 	b.Run("theirs", func(b *testing.B) {
 		w := newRival()
 		b.ReportAllocs()
+		defer cputime.Count(b)()
 		for b.Loop() {
 			if err := w.PatchElements(page20); err != nil {
 				b.Fatal(err)
@@ -102,6 +108,7 @@ func BenchmarkFanout(b *testing.B) {
 	b.Run("ours/append", func(b *testing.B) {
 		dst, line, to := make([]byte, 0, 4<<10), []byte(lineKB), &sink{http.Header{}}
 		b.ReportAllocs()
+		defer cputime.Count(b)()
 		for b.Loop() {
 			event, err := datastar.AppendPatchElements(dst, line, datastar.ElementsOptions{})
 			if err != nil {
@@ -120,6 +127,7 @@ func BenchmarkFanout(b *testing.B) {
 			all[i] = newRival()
 		}
 		b.ReportAllocs()
+		defer cputime.Count(b)()
 		for b.Loop() {
 			for _, w := range all {
 				if err := w.PatchElements(lineKB); err != nil {
@@ -133,6 +141,7 @@ func BenchmarkFanout(b *testing.B) {
 func BenchmarkSignals(b *testing.B) {
 	b.Run("ours/append", func(b *testing.B) {
 		dst := make([]byte, 0, 8<<10)
+		defer cputime.Count(b)()
 		for b.Loop() {
 			if _, err := datastar.AppendPatchSignals(dst, signals, datastar.SignalsOptions{}); err != nil {
 				b.Fatal(err)
@@ -141,6 +150,7 @@ func BenchmarkSignals(b *testing.B) {
 	})
 	b.Run("theirs", func(b *testing.B) {
 		w := newRival()
+		defer cputime.Count(b)()
 		for b.Loop() {
 			if err := w.PatchSignals(signals); err != nil {
 				b.Fatal(err)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 
-// Package sqlite_test compares our queries with zombiezen's, on the same engine, with
-// files set up alike. Those of database/sql are compared in the module itself.
+// Package sqlite_test compares our queries with zombiezen's package and with database/sql
+// on modernc's driver, all on the same engine, with files set up alike.
 package sqlite_test
 
 import (
@@ -14,6 +14,7 @@ import (
 	"zombiezen.com/go/sqlite/sqlitex"
 
 	"m0serve.dev/sqlite"
+	"m0serve.dev/tools/rivals/cputime"
 )
 
 const (
@@ -142,6 +143,7 @@ func BenchmarkPoint(b *testing.B) {
 			b.Fatal(err)
 		}
 		defer s.Close()
+		defer cputime.Count(b)()
 		for i := 0; b.Loop(); i++ {
 			s.BindInt64(1, int64(i*7919%rows))
 			if more, err := s.Step(ctx); err != nil || !more {
@@ -151,12 +153,36 @@ func BenchmarkPoint(b *testing.B) {
 			s.Reset()
 		}
 	})
+	b.Run("one", func(b *testing.B) {
+		c := openOurs(b, true)
+		ctx, cancel := context.WithCancel(b.Context())
+		defer cancel()
+		defer cputime.Count(b)()
+		for i := 0; b.Loop(); i++ {
+			if _, err := sqlite.One[row](ctx, c, point, i*7919%rows); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
+	b.Run("modernc", func(b *testing.B) {
+		ctx, cancel := context.WithCancel(b.Context())
+		defer cancel()
+		s := prepareSQL(b, ctx, openSQL(b, true), point)
+		defer cputime.Count(b)()
+		for i := 0; b.Loop(); i++ {
+			found := s.QueryRowContext(ctx, i*7919%rows)
+			if err := found.Scan(&r.ID, &r.Name, &r.Score, &r.N); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
 	b.Run("zombiezen", func(b *testing.B) {
 		ctx, cancel := context.WithCancel(b.Context())
 		defer cancel()
 		c := openTheirs(b, true)
 		c.SetInterrupt(ctx.Done())
 		s := prepare(b, c, point)
+		defer cputime.Count(b)()
 		for i := 0; b.Loop(); i++ {
 			s.BindInt64(1, int64(i*7919%rows))
 			if more, err := s.Step(); err != nil || !more {
@@ -176,6 +202,7 @@ func BenchmarkScan(b *testing.B) {
 	kept := make([]string, rows)
 	b.Run("ours", func(b *testing.B) {
 		c, ctx := openOurs(b, true), b.Context()
+		defer cputime.Count(b)()
 		for b.Loop() {
 			s, err := c.Prepare(ctx, scan)
 			if err != nil {
@@ -191,8 +218,30 @@ func BenchmarkScan(b *testing.B) {
 			s.Close()
 		}
 	})
+	b.Run("query", func(b *testing.B) {
+		c, ctx := openOurs(b, true), b.Context()
+		defer cputime.Count(b)()
+		for b.Loop() {
+			n := 0
+			for r, err := range sqlite.Query[row](ctx, c, scan) {
+				if err != nil {
+					b.Fatal(err)
+				}
+				kept[n] = r.Name
+				n++
+			}
+		}
+	})
+	b.Run("modernc", func(b *testing.B) {
+		db := openSQL(b, true)
+		defer cputime.Count(b)()
+		for b.Loop() {
+			scanSQL(b, db, kept)
+		}
+	})
 	b.Run("zombiezen", func(b *testing.B) {
 		c := openTheirs(b, true)
+		defer cputime.Count(b)()
 		for b.Loop() {
 			s := prepare(b, c, scan)
 			for n := range rows {
@@ -213,12 +262,21 @@ func BenchmarkScan(b *testing.B) {
 func BenchmarkBulk(b *testing.B) {
 	b.Run("ours", func(b *testing.B) {
 		c := openOurs(b, false)
+		defer cputime.Count(b)()
 		for b.Loop() {
 			fillOurs(b, c)
 		}
 	})
+	b.Run("modernc", func(b *testing.B) {
+		db := openSQL(b, false)
+		defer cputime.Count(b)()
+		for b.Loop() {
+			fillSQL(b, db)
+		}
+	})
 	b.Run("zombiezen", func(b *testing.B) {
 		c := openTheirs(b, false)
+		defer cputime.Count(b)()
 		for b.Loop() {
 			fillTheirs(b, c)
 		}
@@ -229,14 +287,25 @@ func BenchmarkBulk(b *testing.B) {
 func BenchmarkAutocommit(b *testing.B) {
 	b.Run("ours", func(b *testing.B) {
 		c := openOurs(b, false)
+		defer cputime.Count(b)()
 		for i := 0; b.Loop(); i++ {
 			if _, err := c.Exec(b.Context(), single, fmt.Sprint("name ", i), 0.5, i); err != nil {
 				b.Fatal(err)
 			}
 		}
 	})
+	b.Run("modernc", func(b *testing.B) {
+		s := prepareSQL(b, b.Context(), openSQL(b, false), single)
+		defer cputime.Count(b)()
+		for i := 0; b.Loop(); i++ {
+			if _, err := s.ExecContext(b.Context(), fmt.Sprint("name ", i), 0.5, i); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
 	b.Run("zombiezen", func(b *testing.B) {
 		c := openTheirs(b, false)
+		defer cputime.Count(b)()
 		for i := 0; b.Loop(); i++ {
 			err := sqlitex.Execute(c, single, &sqlitex.ExecOptions{
 				Args: []any{fmt.Sprint("name ", i), 0.5, i}})
