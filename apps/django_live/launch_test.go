@@ -13,6 +13,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"m0serve.dev/apps/internal/pyvenv"
 	"m0serve.dev/apps/internal/smoketest"
@@ -39,11 +40,13 @@ func TestLaunch(t *testing.T) {
 	cmd.Env = append(os.Environ(), "GOCACHE="+strings.TrimSpace(string(gocache)),
 		"XDG_CACHE_HOME="+dir, "VIRTUAL_ENV="+pyvenv.Find(t), "LIVE_DB="+filepath.Join(dir, "live.db"))
 	p := smoketest.Run(t, cmd)
-	for _, step := range []string{"migrating", "starting"} { // m0serve is built before them
-		smoketest.Until(t, step, func() bool {
-			return strings.Contains(p.Log(), step) || p.Ended() != ""
-		})
+	begins := func(step string) bool { return strings.Contains(p.Log(), step) || p.Ended() != "" }
+	for built := time.Now().Add(5 * time.Minute); !begins("migrating"); time.Sleep(time.Millisecond) {
+		if time.Now().After(built) {
+			t.Fatalf("m0serve is not built; so far:\n%s", p.Log())
+		}
 	}
+	smoketest.Until(t, "the start of m0serve", func() bool { return begins("starting") })
 	p.Listening(t, address)
 	for path, kind := range map[string]string{
 		"/": "text/html", "/static/board/live.js": "text/javascript", "/events": "text/event-stream",
