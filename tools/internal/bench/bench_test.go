@@ -216,6 +216,14 @@ func play(role string) {
 	os.Exit(1)
 }
 
+func TestRatio(t *testing.T) {
+	for x, want := range map[float64]string{0: "0.00", 0.00032: "0.0003", 0.01: "0.01", 3.456: "3.46"} {
+		if got := Ratio(x); got != want {
+			t.Errorf("Ratio(%v) = %q, want %q", x, got, want)
+		}
+	}
+}
+
 func TestParseGoCPU(t *testing.T) {
 	got := ParseGoCPU("BenchmarkA/ours-2 \t 100\t 12.5 ns/op\t 1.5e+03 cpu-ns/op\t 2 allocs/op\n" +
 		"BenchmarkA/ours-2 \t 100\t 12.5 ns/op\t 1200 cpu-ns/op\nBenchmarkB-2 100 7 ns/op\n")

@@ -70,8 +70,8 @@ func Head() string {
 
 // String is the line of a figure.
 func (f Figure) String() string {
-	return fmt.Sprintf("%-34s %12s %12s %-22s %6.2fx  %-22s %s", f.Name+", "+f.Unit,
-		Number(f.Ours), Number(f.Other), f.Rival, f.Got(), f.Target(), f.Verdict())
+	return fmt.Sprintf("%-34s %12s %12s %-22s %6sx  %-22s %s", f.Name+", "+f.Unit,
+		Number(f.Ours), Number(f.Other), f.Rival, Ratio(f.Got()), f.Target(), f.Verdict())
 }
 
 // Verdict says whether the figure is met, and why not.
@@ -115,6 +115,14 @@ func Number(x float64) string {
 		return fmt.Sprintf("%.0f", x)
 	case x >= 10:
 		return fmt.Sprintf("%.1f", x)
+	}
+	return fmt.Sprintf("%.2f", x)
+}
+
+// Ratio prints a ratio; of one that two places would make nothing, the first digits.
+func Ratio(x float64) string {
+	if x > 0 && x < 0.01 {
+		return fmt.Sprintf("%.1g", x)
 	}
 	return fmt.Sprintf("%.2f", x)
 }

@@ -80,9 +80,9 @@ func Markdown(runs []Run) string {
 	b.WriteString("| bench | figure | ours | rival | | ratio | target | |\n" +
 		"|---|---|--:|--:|---|--:|---|---|\n")
 	for _, f := range all {
-		fmt.Fprintf(&b, "| %s | %s, %s | %s | %s | %s | %.2f | %s | %s |\n",
+		fmt.Fprintf(&b, "| %s | %s, %s | %s | %s | %s | %s | %s | %s |\n",
 			cell(f.Bench), cell(f.Name), cell(f.Unit), bench.Number(f.Ours), bench.Number(f.Other),
-			cell(f.Rival), f.Got(), cell(f.Target()), cell(f.Verdict()))
+			cell(f.Rival), bench.Ratio(f.Got()), cell(f.Target()), cell(f.Verdict()))
 	}
 	for _, name := range Benches(runs) {
 		fmt.Fprintf(&b, "\n![%s beside its rivals](%s)\n", name, Picture(name))

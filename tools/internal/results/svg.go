@@ -123,7 +123,7 @@ func times(octave int) string {
 func drawFigure(b *strings.Builder, s scale, f bench.Figure, y int) {
 	fmt.Fprintf(b, `<text x="%d" y="%d" text-anchor="end">%s</text>`+
 		`<text class="dim" x="%d" y="%d" text-anchor="end">%s</text>`+"\n",
-		svgNames, y+13, html.EscapeString(short(f.Name, 48)),
+		svgNames, y+13, html.EscapeString(short(strings.TrimPrefix(f.Name, f.Bench+" "), 48)),
 		svgNames, y+25, html.EscapeString(short(f.Unit+", beside "+f.Rival, 56)))
 	if f.Ours <= 0 || f.Other <= 0 {
 		fmt.Fprintf(b, `<text class="dim" x="%.1f" y="%d">not measured</text>`+"\n",
@@ -144,8 +144,8 @@ func drawFigure(b *strings.Builder, s scale, f bench.Figure, y int) {
 	}
 	fmt.Fprintf(b, `<text x="%d" y="%d" text-anchor="end">%s / %s</text>`+"\n",
 		svgValues, y+13, bench.Number(f.Ours), bench.Number(f.Other))
-	fmt.Fprintf(b, `<text class="dim" x="%d" y="%d" text-anchor="end">%.2f×, target %s</text>`+"\n",
-		svgValues, y+25, f.Got(), html.EscapeString(f.Target()))
+	fmt.Fprintf(b, `<text class="dim" x="%d" y="%d" text-anchor="end">%s×, target %s</text>`+"\n",
+		svgValues, y+25, bench.Ratio(f.Got()), html.EscapeString(f.Target()))
 }
 
 // targetRatio is where the promise lies beside this rival, as a ratio; of two bounds
