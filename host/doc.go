@@ -31,4 +31,22 @@
 // Several workers need Linux; elsewhere a larger M0_WORKERS is refused. With TLS
 // the same handlers are served by net/http, HTTP/2 included: a held stream costs a
 // goroutine there, and nothing bounds handlers that block.
+//
+// # Where the time goes
+//
+// The host is in no request and no event: it starts, and then the engine and the hub work. Their
+// floor is the kernel: an event that reaches 1,000 streams cost 13.5 µs of the processor a stream
+// on a crowded machine, and a loop that only writes 13.0 in the same run.
+//
+// Bytes, of the sample apps/host_check on Linux (Pss, at rest, 12 MB of executable):
+//
+//	one worker, one process     8.0 MB
+//	supervisor beside two       3.2 MB
+//	each of two workers         4.0 MB
+//	a held stream, 10,000 of them   0.7 KB live after a collection: connection 300 bytes,
+//	                                queue 140, exchange 110, registry 60; the rest is shared
+//
+// What the system sees of a stream is up to twice that, because a Go heap grows to twice of what
+// lives before it is collected. Kernel memory of a socket, 4 to 5 KB, is the larger part and the
+// floor.
 package host

@@ -29,4 +29,22 @@
 // It opens file names, not URIs. It does not convert types in silence and has no form for a
 // time.Time: say UnixMilli or RFC3339. It does not load extensions. "x" is never a string where no
 // column x exists. `PRAGMA busy_timeout` would replace the wait described above: do not use it.
+//
+// # Where the time goes
+//
+// Shares of the processor's time by go tool pprof, about 900 ms of samples each, on two shared
+// cores of an AMD EPYC, files in WAL mode; the rest is small. The verb "bench sqlite" of the tools measures beside database/sql and zombiezen's
+// package, in time of the processor.
+//
+//	                         kernel   engine   Go runtime   this package
+//	one row by its key         42 %     39 %         15 %                1 %
+//	scan of 10,000 rows         1 %     60 %         35 %                1 %
+//	10,000 inserts at once      5 %     64 %         28 %         below 1 %
+//	one insert, autocommit     56 %     24 %         13 %         below 1 %
+//
+// The engine is SQLite translated to Go. The kernel's share of a small statement is the locks
+// of the file, taken and given back for each; statements in one Read or Write share them. The
+// runtime's is the copy of each text that is kept, and what a profile of a busy machine catches
+// of the collector. So the floor is the engine: what binds to it directly, as zombiezen's package
+// does, costs about the same, and the gain over database/sql is what is not in between.
 package sqlite

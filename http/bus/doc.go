@@ -54,4 +54,20 @@
 // Names up to 512 bytes of UTF-8 without control bytes, kinds up to 255,
 // bodies up to 4 MiB. The bus stores nothing, retransmits nothing, knows no
 // subscriptions and crosses no machine.
+//
+// # Where the time goes
+//
+// A frame of 300 bytes costs its publisher one send for each channel, and that is three quarters
+// of its time; the rest is the packet, made once for all channels (go tool pprof of
+// BenchmarkFrames). Decoding takes 55 ns and no allocation; over [Local] a frame takes 2 µs from
+// goroutine to goroutine. Measured beside a bare write and read of the same bytes between two
+// processes, on a crowded machine: half as many frames a second. A reader that sleeps has a frame
+// after 25 to 50 µs, and after 25 to 33 over the bare pair: nearly all is being woken.
+//
+// The floor is a send and a receive by the kernel for each frame and worker. Shared memory would be
+// below it, for the price of what the sockets give: message boundaries over several writers, and
+// a writer that crashes without leaving half a frame.
+//
+// The window costs nothing where no frame is missing. Without it 97 to 312 of 40,000 increments of
+// two publishers are lost to whoever filters by id; with it none.
 package bus
