@@ -26,6 +26,9 @@ import (
 // stream that comes back can be caught up, however slow the machine.
 const aheadMost = 24
 
+// recentMost bounds the ids that a writer remembers.
+const recentMost = 128
+
 // A writer publishes notes through the socket of a service, one by one, and puts each
 // down in the ledger. It shares no line with m0pub.
 type writer struct {
@@ -35,6 +38,7 @@ type writer struct {
 	size    int               // of a note's data
 	only    func(string) bool // the streams that it waits for
 	refused int               // notes that were refused
+	recent  []uint64          // ids that were confirmed last
 	stop    chan struct{}
 	once    sync.Once
 	group   sync.WaitGroup
@@ -127,6 +131,7 @@ func (w *writer) publish() {
 		w.refused++
 	default:
 		w.events.Published(id)
+		w.recent = append(w.recent[max(0, len(w.recent)-recentMost):], id)
 	}
 }
 
