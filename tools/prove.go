@@ -47,6 +47,7 @@ func proveParts() []provePart {
 		{"seeds", "simulations, M0_SEEDS of them", (*env).proveSeeds},
 		{"faults", "faults in whole servers, with M0_PROVE=1", (*env).proveFaults},
 		{"soak", "one server asked a million times", (*env).proveSoak},
+		{"kills", "one service for hours, a worker killed every minute", (*env).proveKills},
 		{"sabotage", "every sabotage of every module", (*env).proveSabotage},
 		{"gremlins", "mutation of wire, core, bus and the journal", (*env).proveGremlins},
 		{"fuzz", "every fuzz target, ten minutes each", (*env).proveFuzz},
@@ -55,7 +56,7 @@ func proveParts() []provePart {
 
 // proveOptions are the flags of prove.
 type proveOptions struct {
-	hours    float64  // for fuzzing, over all targets; 0: ten minutes each
+	hours    float64  // for fuzzing, over all targets (0: ten minutes each), and for kills (0: 1)
 	each     string   // fuzztime of one target, instead of hours
 	only     []string // parts; empty: all
 	in       []string // folders of fuzz targets and mutations; empty: all

@@ -39,19 +39,22 @@ func (e *env) proveFuzz(s *console.Step, o proveOptions) (r prove.Result, err er
 		patience += d
 	}
 	var execs int64
+	ran := 0
 	var failed []error
 	for _, target := range targets {
 		got, err := e.fuzz(s, target, each, patience)
 		if e.ctx.Err() != nil {
+			failed = append(failed, fmt.Errorf("broken off after %d of %d targets", ran, len(targets)))
 			break
 		}
+		ran++
 		execs += got.Execs
 		if err != nil {
 			failed = append(failed, err)
 			r.Found = append(r.Found, got.Where(target))
 		}
 	}
-	r.Ran = fmt.Sprintf("%d targets for %s each, %d executions", len(targets), each, execs)
+	r.Ran = fmt.Sprintf("%d targets for %s each, %d executions", ran, each, execs)
 	return r, errors.Join(failed...)
 }
 

@@ -17,11 +17,12 @@ import (
 	"m0serve.dev/tools/internal/tree"
 )
 
-// Variables that lengthen tests: how many seeds a simulation plays, and that faults
-// run as often as before a release.
+// Variables that lengthen tests: how many seeds a simulation plays, that faults run as
+// often as before a release, and for how many hours a worker is killed every minute.
 const (
 	seedsVariable  = "M0_SEEDS"
 	faultsVariable = "M0_PROVE"
+	hoursVariable  = "M0_SOAK_HOURS"
 )
 
 // raceLong bounds the test binary of one package in the long run.
@@ -93,6 +94,22 @@ func (e *env) proveFaults(s *console.Step, _ proveOptions) (r prove.Result, err 
 	}
 	return e.proveTests(s, "apps", []string{faultsVariable + "=1"},
 		"-count=1", "-timeout=0", "./faults")
+}
+
+// proveKills runs the soak with kills for hours.
+func (e *env) proveKills(s *console.Step, o proveOptions) (r prove.Result, err error) {
+	if !hasGo(filepath.Join(e.top, "apps", "faults")) {
+		return prove.Result{Skipped: "there is no apps/faults"}, nil
+	}
+	hours := o.hours
+	if hours == 0 {
+		hours = 1
+	}
+	r, err = e.proveTests(s, "apps", []string{faultsVariable + "=1",
+		fmt.Sprintf("%s=%g", hoursVariable, hours)},
+		"-count=1", "-timeout=0", "-run=^TestSoak$", "./faults")
+	r.Ran = fmt.Sprintf("%g hours: %s", hours, r.Ran)
+	return r, err
 }
 
 // proveTests runs go test and counts.
