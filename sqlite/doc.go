@@ -33,8 +33,8 @@
 // # Where the time goes
 //
 // Shares of the processor's time by go tool pprof, about 900 ms of samples each, on two shared
-// cores of an AMD EPYC, files in WAL mode; the rest is small. The verb "bench sqlite" of the tools measures beside database/sql and zombiezen's
-// package, in time of the processor.
+// cores of an AMD EPYC, files in WAL mode; the rest is small. The verb "bench sqlite" of the tools
+// measures beside database/sql and zombiezen's package, in time of the processor.
 //
 //	                         kernel   engine   Go runtime   this package
 //	one row by its key         42 %     39 %         15 %                1 %

@@ -217,7 +217,9 @@ func play(role string) {
 }
 
 func TestRatio(t *testing.T) {
-	for x, want := range map[float64]string{0: "0.00", 0.00032: "0.0003", 0.01: "0.01", 3.456: "3.46"} {
+	for x, want := range map[float64]string{
+		0: "0.00", 0.00032: "0.0003", 0.01: "0.01", 3.456: "3.46",
+	} {
 		if got := Ratio(x); got != want {
 			t.Errorf("Ratio(%v) = %q, want %q", x, got, want)
 		}
