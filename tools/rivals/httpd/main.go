@@ -2,7 +2,7 @@
 
 // Command httpd is one small server on several engines, so that a benchmark
 // differs in nothing but the engine: native and std are ours, nethttp and
-// fasthttp are the rivals.
+// fasthttp are the rivals, floor is what the kernel takes of any of them.
 //
 //	GET /              13 bytes, or as many as -bytes says; ?sleep=MS and ?spin=MS block first
 //	GET /slow?sleep=MS the same on a route of its own
@@ -31,7 +31,7 @@ const contentType = "text/plain; charset=utf-8"
 var body = "Hello, world!"
 
 func main() {
-	engine := flag.String("engine", "native", "native, std, nethttp or fasthttp")
+	engine := flag.String("engine", "native", "native, std, nethttp, fasthttp or floor")
 	addr := flag.String("addr", "127.0.0.1:0", "where to listen")
 	procs := flag.Int("procs", 0, "GOMAXPROCS for the rivals; 0: their default")
 	length := flag.Int("bytes", 0, "length of the answer; 0: Hello, world!")
@@ -62,6 +62,8 @@ func serve(engine string, ln net.Listener) error {
 		return http.Serve(ln, http.HandlerFunc(serveStd))
 	case "fasthttp":
 		return (&fasthttp.Server{Handler: serveFast}).Serve(ln)
+	case "floor":
+		return serveFloor(ln)
 	default:
 		return fmt.Errorf("no engine is called %q", engine)
 	}
