@@ -5,6 +5,7 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -72,6 +73,9 @@ func (e *env) worstShare(s *console.Step, o benchOptions, service string,
 	for burst := range bursts * o.rounds(1) {
 		s.Doing(fmt.Sprintf("burst %d %s", burst+1, strings.Join(more, " ")))
 		larger, err := oneBurst(e.ctx, server.Addr)
+		if err == nil {
+			err = server.Wait(e.ctx, func() (bool, error) { return isAtRest(e.ctx, server.Addr) })
+		}
 		if err != nil {
 			return 0, err
 		}
@@ -106,6 +110,33 @@ func oneBurst(ctx context.Context, addr string) (larger int, err error) {
 		larger = max(larger, n)
 	}
 	return larger, err
+}
+
+// isAtRest asks whether the workers hold nothing but the connection that asks: what is
+// left of one burst would be evened out by the next.
+func isAtRest(ctx context.Context, addr string) (bool, error) {
+	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: burstWait}
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+addr+"/stats", nil)
+	if err != nil {
+		return true, fmt.Errorf("bench: %w", err)
+	}
+	answer, err := client.Do(req)
+	if err != nil {
+		return true, fmt.Errorf("bench: %w", err)
+	}
+	defer answer.Body.Close()
+	var said struct{ Fleet []struct{ Connections int } }
+	if err := json.NewDecoder(answer.Body).Decode(&said); err != nil {
+		return true, fmt.Errorf("bench: /stats: %w", err)
+	}
+	open := 0
+	for _, w := range said.Fleet {
+		open += w.Connections
+	}
+	if open > 1 {
+		return false, errors.New("the workers hold connections of the last burst")
+	}
+	return true, nil
 }
 
 // whoHas asks for the worker that has the connection, which says it in every answer.
