@@ -28,6 +28,10 @@ type answer struct {
 	tags    []string
 	pattern string // of the route, for logs
 	life    lifetime
+
+	// Room for the fields of most answers, so that all of it is one piece of memory.
+	someFields [4]field
+	someValues [5]string
 }
 
 // A field is one of an answer. Vary is not among them.
@@ -72,10 +76,13 @@ func snapshot(h http.Header) fields {
 }
 
 // difference is what is set in h and was not before, with room for a Date, and room
-// for two values.
-func difference(h http.Header, before fields) (own fields, two []string) {
-	own = make(fields, 0, len(h)+1)
-	room := make([]string, 2, 2+len(h)) // most have one value
+// for two values. It lies in a where it fits.
+func (a *answer) difference(h http.Header, before fields) (own fields, two []string) {
+	own, room := fields(a.someFields[:0]), a.someValues[:2]
+	if len(h) >= cap(own) {
+		own = make(fields, 0, len(h)+1)
+		room = make([]string, 2, 2+len(h)) // most have one value
+	}
 	for name, values := range h {
 		if old := before.of(name); old == nil || !slices.Equal(old, values) {
 			start := len(room)
@@ -88,9 +95,9 @@ func difference(h http.Header, before fields) (own fields, two []string) {
 
 // newAnswer makes an answer of what the handler has set, which becomes the answer's.
 func (u *run) newAnswer(status int, body []byte) *answer {
-	a := &answer{
-		status: status, body: trimmed(body), vary: u.vary, life: u.life, pattern: u.inner.Pattern,
-	}
+	a := u.made
+	a.status, a.body, a.vary = status, trimmed(body), u.vary
+	a.life, a.pattern = u.life, u.inner.Pattern
 	a.variant = string(appendVariant(nil, a.vary, &u.inner))
 	connection := strings.Join(u.own.of("Connection"), ",")
 	dated := false

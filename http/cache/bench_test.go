@@ -5,6 +5,7 @@ package cache
 import (
 	"net/http"
 	"net/http/httptest"
+	"strconv"
 	"testing"
 )
 
@@ -22,6 +23,31 @@ func TestHitAllocations(t *testing.T) {
 	quiet := New(Config{}).Wrap(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
 	if n := testing.AllocsPerRun(100, func() { quiet.ServeHTTP(w, post) }); n != 0 {
 		t.Errorf("a request that goes past allocates %v times; want 0", n)
+	}
+}
+
+// What a miss makes is kept: run, key, context (2), answer with its fields, body, entry
+// with its resource, and the text of its length.
+func TestMissAllocations(t *testing.T) {
+	body, header := make([]byte, 1000), []string{"max-age=60"}
+	h := New(Config{MaxEntries: 1000}).Wrap(http.HandlerFunc(
+		func(w http.ResponseWriter, _ *http.Request) {
+			w.Header()["Cache-Control"] = header
+			_, _ = w.Write(body)
+		}))
+	r, w, n := httptest.NewRequest("GET", "/", nil), &still{http.Header{}}, 0
+	path := make([]byte, 9)
+	miss := func() {
+		clear(w.h)
+		n++
+		r.URL.Path = string(strconv.AppendInt(path[:0], int64(1e8+n), 10))
+		h.ServeHTTP(w, r)
+	}
+	for range 2000 {
+		miss()
+	}
+	if got := testing.AllocsPerRun(1000, miss); got > 9 { // the path is one
+		t.Errorf("a miss allocates %v times, want 8 and the path", got)
 	}
 }
 

@@ -25,6 +25,7 @@ type run struct {
 	inner  http.Request  // as the handler gets it
 	stale  *answer       // for errors; nil: none
 	before fields        // what outer handlers had set
+	made   *answer       // once it has begun; newAnswer fills it
 	own    fields        // what the handler has set, once it has begun
 	two    []string      // room for values
 	vary   []string
@@ -83,7 +84,8 @@ func withoutConditions(h http.Header) http.Header {
 // Begun implements capture.Owner.
 func (u *run) Begun(status int) capture.Verdict {
 	h := u.w.Header()
-	u.own, u.two = difference(h, u.before)
+	u.made = new(answer)
+	u.own, u.two = u.made.difference(h, u.before)
 	delete(h, u.c.cfg.TagField)
 	if status >= 500 && u.stale != nil {
 		u.sendStale()
