@@ -36,6 +36,14 @@
 //	Flask, route and string    45       36      7.4: 5.2 send, 1.0 receive           1.8
 //	Django, page of 10 KB    3020     2920       70                                   26
 //
+// Shares of the same, of a busy machine: a WebSocket message of 64 bytes sent back takes 57 % in
+// the kernel (41 send, 7 receive), 27 % in Python with asyncio and its event loop, 14 % in engine
+// and shim. The engine is told of messages that were taken 32 at a time, and calls that cannot
+// block tell Go's scheduler nothing. To step a task from here, without the event loop, was tried:
+// an awaitable of Python's own takes 2.6 µs where the future takes 1.7. A body of 1 MB sent back
+// takes 62 % in the kernel, 30 of them its two copies, and 25 % in three copies of ours: to bytes,
+// to the answer, and behind its head.
+//
 // What is Python's is the application's: the view called in a loop without a server takes as
 // long. A send and a receive over TCP are the floor of whoever answers each request. Answers
 // that are ready at the same moment are sent together, sixteen at most, since a client that

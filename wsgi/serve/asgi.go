@@ -382,16 +382,9 @@ func (a *asgi) Inform(token uint32, fields engine.Fields) engine.Reply {
 	return engine.OK
 }
 
-// Want asks for the next piece of the body, or for one message more.
+// Want asks for the next piece of the body.
 func (a *asgi) Want(token uint32) {
-	c := a.call(token)
-	switch {
-	case c == nil:
-	case c.conn != nil:
-		if c.credit.Add(1) == 1 {
-			c.conn.Resume()
-		}
-	case c.x != nil:
+	if c := a.call(token); c != nil && c.x != nil {
 		c.wants = true
 		a.Post(c.x, loop.Readable)
 	}

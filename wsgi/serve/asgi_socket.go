@@ -122,9 +122,20 @@ func (a *asgi) Accept(token uint32, subprotocol string, fields engine.Fields) en
 func (a *asgi) message(c *asgiCall, conn *ws.Conn, op ws.Op, data []byte) {
 	if c.credit.Add(-1) == 0 {
 		conn.Pause()
+		if c.credit.Load() > 0 { // Room came in between, and its Resume ahead of the Pause
+			conn.Resume()
+		}
 	}
 	a.post(news{kind: engine.EventMessage, call: c, isText: op == ws.OpText,
 		data: append([]byte(nil), data...)})
+}
+
+// Room is for so many messages more.
+func (a *asgi) Room(token uint32, messages int) {
+	c := a.call(token)
+	if c != nil && c.conn != nil && c.credit.Add(int64(messages)) <= int64(messages) {
+		c.conn.Resume()
+	}
 }
 
 func (a *asgi) deliverSocket(out *engine.Events, n *news) {

@@ -10,6 +10,7 @@ import (
 	"os"
 	"syscall"
 	"time"
+	"unsafe"
 
 	"golang.org/x/sys/unix"
 )
@@ -44,7 +45,15 @@ func (linux) Unwatch(poller, fd int) error {
 }
 
 func (linux) Wait(poller int, events []Event, ms int) (int, error) {
-	return unix.EpollWait(poller, events, ms)
+	if ms != 0 || len(events) == 0 {
+		return unix.EpollWait(poller, events, ms)
+	}
+	n, _, errno := unix.RawSyscall6(unix.SYS_EPOLL_PWAIT, uintptr(poller),
+		uintptr(unsafe.Pointer(&events[0])), uintptr(len(events)), 0, 0, 0)
+	if errno != 0 {
+		return -1, errno
+	}
+	return int(n), nil
 }
 
 func (linux) Accept(fd int) (int, netip.AddrPort, error) {

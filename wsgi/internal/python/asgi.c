@@ -534,6 +534,20 @@ static PyObject *asgi_ws_accept(PyObject *self, PyObject *args)
 	return result(m0GoAccept(token, (char *)text, fields.at, fields.len));
 }
 
+static PyObject *asgi_room(PyObject *self, PyObject *args)
+{
+	(void)self;
+	uint32_t token;
+	if (arguments(args, 2, "room(token, n)", &token))
+		return NULL;
+	long long n = int_at(args, 1);
+	if (PyErr_Occurred())
+		return NULL;
+	m0GoRoom(token, (int)n);
+	Py_IncRef(m0_none);
+	return m0_none;
+}
+
 static PyObject *asgi_ws_send(PyObject *self, PyObject *args)
 {
 	(void)self;
@@ -578,6 +592,7 @@ PyMethodDef m0_asgi_natives[] = {
 	{"finish", asgi_finish, METH_VARARGS, NULL},
 	{"abort", asgi_abort, METH_VARARGS, NULL},
 	{"ws_accept", asgi_ws_accept, METH_VARARGS, NULL},
+	{"room", asgi_room, METH_VARARGS, NULL},
 	{"ws_send", asgi_ws_send, METH_VARARGS, NULL},
 	{"ws_close", asgi_ws_close, METH_VARARGS, NULL},
 	{0},

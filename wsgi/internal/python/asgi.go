@@ -33,6 +33,8 @@ type ASGI interface {
 	Abort(token uint32)
 
 	Accept(token uint32, subprotocol string, fields Fields) Reply
+	// Room says that so many messages more may come.
+	Room(token uint32, messages int)
 	SendMessage(token uint32, data []byte, isText bool) Reply
 	Close(token uint32, code int, reason string) Reply
 }
@@ -202,6 +204,9 @@ func m0GoEnd(token C.uint32_t, how C.int) {
 func m0GoAccept(token C.uint32_t, subprotocol, fields *C.char, n C.size_t) C.int {
 	return C.int(asgi.Accept(uint32(token), C.GoString(subprotocol), bytesOf(fields, n)))
 }
+
+//export m0GoRoom
+func m0GoRoom(token C.uint32_t, messages C.int) { asgi.Room(uint32(token), int(messages)) }
 
 //export m0GoSendMessage
 func m0GoSendMessage(token C.uint32_t, data *C.char, n C.size_t, isText C.int) C.int {

@@ -143,6 +143,7 @@ extern int m0GoSend(uint32_t token, char *body, size_t len, int more);
 extern int m0GoFields(uint32_t token, char *fields, size_t fields_len, int is_trailers);
 extern void m0GoEnd(uint32_t token, int how);
 extern int m0GoAccept(uint32_t token, char *subprotocol, char *fields, size_t fields_len);
+extern void m0GoRoom(uint32_t token, int messages);
 extern int m0GoSendMessage(uint32_t token, char *data, size_t len, int is_text);
 extern int m0GoClose(uint32_t token, int code, char *reason);
 

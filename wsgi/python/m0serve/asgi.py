@@ -29,6 +29,7 @@ TELL, CANCEL = 0.7, 0.85
 CONFIG = 78  # exit status: there is no service to be had, and no sense in another try
 LEAVE = 5  # seconds that what is left on the loop gets at the end
 BLOCK = 256 << 10  # of a file that is sent
+ROOM = 32  # messages taken before the engine is told; it sends twice as many ahead
 REASON_MAX = 123  # bytes of a close frame's reason (RFC 6455 section 5.5)
 
 HTTP_EXTENSIONS = ("http.response.early_hint", "http.response.trailers",
@@ -51,7 +52,8 @@ class Native:
     def write(self, token, body, more): ...  # -> bool
     def trailers(self, token, headers): ...
     def inform(self, token, headers): ...  # an interim answer 103
-    def want(self, token): ...  # the next DATA, or room for one more MESSAGE
+    def want(self, token): ...  # the next DATA
+    def room(self, token, n): ...  # for so many MESSAGEs more
     def finish(self, token): ...  # the application has returned; without an answer it is 500
     def abort(self, token): ...  # the same, and what is open is broken off
     def ws_accept(self, token, subprotocol, headers): ...
@@ -307,14 +309,14 @@ class Call:
                 if not future.done():
                     future.set_result(None)
 
-    async def wait(self):
-        """Waits until something happens."""
+    def wait(self):
+        """A future that ends when something happens."""
         future = self.server.loop.create_future()
         if self.waiters is None:
             self.waiters = [future]
         else:
             self.waiters.append(future)
-        await future
+        return future
 
     async def drained(self):
         """Waits until the client has caught up."""
@@ -540,11 +542,12 @@ def read_block(fd, offset, size):
 class Socket(Call):
     """A WebSocket. Its phase is that of its handshake: BODY once accepted, DONE once closed."""
 
-    __slots__ = ("inbox", "asked", "denying", "last")
+    __slots__ = ("inbox", "taken", "asked", "denying", "last")
 
     def __init__(self, server, token, scope):
         Call.__init__(self, server, token, scope)
         self.inbox = []  # messages that came, the oldest last
+        self.taken = 0  # of which the engine was not told
         self.asked = False  # websocket.connect was received
         self.denying = False  # the answer is an HTTP response of the application's
         self.last = None  # (code, reason) of the disconnect
@@ -588,8 +591,11 @@ class Socket(Call):
         while True:
             if self.inbox:
                 data = self.inbox.pop()
-                if not self.gone:
-                    native.want(self.token)
+                self.taken += 1
+                if self.taken == ROOM:
+                    self.taken = 0
+                    if not self.gone:
+                        native.room(self.token, ROOM)
                 if isinstance(data, str):
                     return {"type": "websocket.receive", "text": data}
                 return {"type": "websocket.receive", "bytes": data}
@@ -605,7 +611,12 @@ class Socket(Call):
             raise Disconnected("the connection is closed")
         if self.phase == BODY and not self.denying:
             if kind == "websocket.send":
-                await self.send_data(message)
+                try:
+                    fast = native.ws_send(self.token, data_of(message))
+                except OSError as error:
+                    self.lost(error)
+                if not fast:
+                    await self.drained()
             elif kind == "websocket.close":
                 self.close(message.get("code", 1000), message.get("reason") or "")
             else:
@@ -636,24 +647,6 @@ class Socket(Call):
             self.lost(error)
         self.phase = BODY
 
-    async def send_data(self, message):
-        """Sends one message, text or bytes."""
-        data = message.get("text")
-        if data is None:
-            data = message.get("bytes")
-            if data is None:
-                raise ValueError("websocket.send has neither text nor bytes")
-            if isinstance(data, str):
-                raise TypeError("bytes of websocket.send must be bytes, not str")
-        elif not isinstance(data, str):
-            raise TypeError("text of websocket.send must be str, not %s" % type(data).__name__)
-        try:
-            fast = native.ws_send(self.token, data)
-        except OSError as error:
-            self.lost(error)
-        if not fast:
-            await self.drained()
-
     def close(self, code, reason):
         """Closes with a code that may be sent (RFC 6455 section 7.4)."""
         if not (1000 <= code <= 1014 and code not in (1004, 1005, 1006) or 3000 <= code <= 4999):
@@ -674,6 +667,20 @@ class Socket(Call):
             native.abort(self.token)
         else:
             native.finish(self.token)
+
+
+def data_of(message):
+    """What a websocket.send carries: a str or bytes."""
+    data = message.get("text")
+    if data is None:
+        data = message.get("bytes")
+        if data is None:
+            raise ValueError("websocket.send has neither text nor bytes")
+        if isinstance(data, str):
+            raise TypeError("bytes of websocket.send must be bytes, not str")
+    elif not isinstance(data, str):
+        raise TypeError("text of websocket.send must be str, not %s" % type(data).__name__)
+    return data
 
 
 class Lifespan:

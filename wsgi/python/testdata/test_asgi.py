@@ -537,9 +537,23 @@ class WebSockets(Case):
         asked = self.ask(app, lambda m: (m.MESSAGE, 7, "t"), lambda m: (m.MESSAGE, 7, b"b"),
                          lambda m: (m.CLOSED, 7, 3000, "why"))
         self.assertEqual(asked, [
-            ("ws_accept", 7, "a", [(b"x", b"y")]), ("want", 7), ("ws_send", 7, "t"), ("want", 7),
-            ("ws_send", 7, b"b"), ("finish", 7)])
+            ("ws_accept", 7, "a", [(b"x", b"y")]), ("ws_send", 7, "t"), ("ws_send", 7, b"b"),
+            ("finish", 7)])
         self.assertEqual(got[-1], {"type": "websocket.disconnect", "code": 3000, "reason": "why"})
+
+    def test_room(self):
+        async def app(scope, receive, send):
+            await self.accept(receive, send)
+            for n in range(70):
+                self.assertEqual((await receive())["text"], str(n))
+            await receive()
+
+        def message(n):
+            return lambda m: (m.MESSAGE, 7, str(n))
+
+        asked = self.ask(app, *map(message, range(70)), lambda m: (m.CLOSED, 7, 1000, ""),
+                         parked=False)
+        self.assertEqual(asked[1:], [("room", 7, 32), ("room", 7, 32), ("finish", 7)])
 
     def test_messages_ahead_of_the_close_are_heard(self):
         got = []
