@@ -33,7 +33,7 @@ func (p Policy) String() string {
 
 // Limits bound what may wait for one stream.
 type Limits struct {
-	Frames int    // frames in the queue; 0: 256
+	Frames int    // frames in the queue; 0: 1024
 	Bytes  int    // their bytes; 0: 1 MiB
 	Policy Policy // zero: Disconnect
 	// Gap encodes the announcement that frames are missing, sent where they are
@@ -42,8 +42,11 @@ type Limits struct {
 	Gap func(missing int) []byte
 }
 
+// A burst of short events has to fit while the loop does something else for some
+// milliseconds: it says nothing of how fast the client reads. What a slow one costs is
+// bounded by the bytes.
 const (
-	framesDefault = 256
+	framesDefault = 1024
 	bytesDefault  = 1 << 20
 )
 

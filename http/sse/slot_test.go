@@ -54,6 +54,32 @@ func TestSlotRedeliveryFilter(t *testing.T) {
 	}
 }
 
+// TestSlotTakesABurst: by default a thousand short events fit before the loop comes to
+// write the first, and a queue that is full at last is cut.
+func TestSlotTakesABurst(t *testing.T) {
+	s, held := NewSlot(nil, 0, nil), &parked{}
+	s.Park(held, false)
+	var want strings.Builder
+	for id := range uint64(1000) {
+		text := fmt.Sprint(id+1, " ")
+		if !s.Push(frame(id+1, "c", "", text)) {
+			t.Fatalf("event %d of a burst is not taken", id+1)
+		}
+		want.WriteString(text)
+	}
+	if held.closed > 0 {
+		t.Fatal("a burst of 1000 events cuts its stream")
+	}
+	if got := given(s); got != want.String() {
+		t.Errorf("%d bytes of the burst are given out, want %d", len(got), want.Len())
+	}
+	for id := uint64(1001); held.closed == 0; id++ {
+		if s.Push(frame(id, "c", "", "x")); id > 10_000 {
+			t.Fatal("9,000 events wait for one stream, and it is not cut")
+		}
+	}
+}
+
 // TestSlotPrime: what waited while the stream was caught up comes behind what it
 // is caught up with, and only what is not in that.
 func TestSlotPrime(t *testing.T) {
