@@ -201,6 +201,21 @@ var contractFlow = []testCase{
 		c.Close()
 		p.saw("left")
 	}},
+	{"events-end-with-a-client-that-does-not-read", func(p *probe) {
+		c := p.dial()
+		c.write(request("GET", p.at("/sse?keep&size=8000000")))
+		c.head("GET")
+		c.Close()
+		p.saw("left")
+	}},
+	{"events-without-a-pause-end-with-the-client", func(p *probe) {
+		c := p.dial()
+		c.write(request("GET", p.at("/sse?keep&pause=0")))
+		c.head("GET")
+		c.chunk()
+		c.Close()
+		p.saw("left")
+	}},
 	{"background", func(p *probe) {
 		p.equal("body", string(p.get(p.at("/background")).body), "begun")
 		p.saw("background done")

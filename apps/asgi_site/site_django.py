@@ -2,6 +2,7 @@
 """The contract of the framework applications, in Django by ASGI, with consumers of Channels."""
 
 import asyncio
+import gc
 import contextvars
 import json
 import os
@@ -95,14 +96,19 @@ async def stream(request):
 
 
 async def events(request):
+    query = request.GET
+
     async def ticks():
         try:
             for i in range(100_000):
-                yield "id: %d\ndata: tick\n\n" % i
-                await asyncio.sleep(0.01)
+                yield "id: %d\ndata: tick%s\n\n" % (i, "." * int(query.get("size", "0")))
+                await asyncio.sleep(float(query.get("pause", "0.01")))
         finally:
-            note(request.GET.get("t", ""), "left")
+            gc.enable()
+            note(query.get("t", ""), "left")
 
+    if "keep" in query:
+        gc.disable()  # cleanup has to come without the collector
     return StreamingHttpResponse(ticks(), content_type="text/event-stream")
 
 

@@ -90,14 +90,15 @@ async def stream(request):
 
 
 async def events(request):
+    query = request.query_params
+
     async def ticks():
-        token = request.query_params.get("t", "")
         try:
             for i in range(100_000):
-                yield "id: %d\ndata: tick\n\n" % i
-                await asyncio.sleep(0.01)
+                yield "id: %d\ndata: tick%s\n\n" % (i, "." * int(query.get("size", "0")))
+                await asyncio.sleep(float(query.get("pause", "0.01")))
         finally:
-            note(token, "left")
+            note(query.get("t", ""), "left")
 
     return StreamingResponse(ticks(), media_type="text/event-stream")
 

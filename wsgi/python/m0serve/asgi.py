@@ -29,6 +29,7 @@ TELL, CANCEL = 0.7, 0.85
 CONFIG = 78  # exit status: there is no service to be had, and no sense in another try
 LEAVE = 5  # seconds that what is left on the loop gets at the end
 BLOCK = 256 << 10  # of a file that is sent
+GRACE = 256  # sends to nobody once receive() tells the disconnect; half of them keep the loop
 ROOM = 32  # messages taken before the engine is told; it sends twice as many ahead
 REASON_MAX = 123  # bytes of a close frame's reason (RFC 6455 section 5.5)
 
@@ -286,7 +287,7 @@ class Call:
     """What one call of the application has, be it for HTTP or a WebSocket."""
 
     __slots__ = ("server", "token", "scope", "task", "phase", "status", "headers", "gone",
-                 "slow", "waiters")
+                 "grace", "listening", "slow", "waiters")
 
     def __init__(self, server, token, scope):
         self.server = server
@@ -294,6 +295,8 @@ class Call:
         self.scope = scope
         self.phase = IDLE
         self.gone = False  # the client is
+        self.grace = 0  # of GRACE, what is left
+        self.listening = 0  # calls of receive() that wait and will tell the disconnect
         self.slow = False  # DRAINED is to come
         self.waiters = None  # futures, woken by anything that happens
 
@@ -323,14 +326,26 @@ class Call:
         self.slow = True
         while self.slow:
             if self.gone:
-                raise Disconnected("the client is gone")
+                return await self.send_to_nobody()
             await self.wait()
 
-    def lost(self, error):
-        """An OSError of the engine as send raises it."""
-        self.gone = True
+    def left(self):
+        """The client is gone."""
+        if not self.gone:
+            self.gone = True
+            self.grace = GRACE if self.listening else 0
         self.wake()
-        raise Disconnected("the client is gone") from error
+
+    async def send_to_nobody(self):
+        """A send once the client is gone. An application that waits for the disconnect is told
+        there, and may then cancel what sends: best where that waits for something of its own,
+        whose cleanup runs at once, and else here, as none may keep the loop. Any other
+        application learns of the disconnect by the error."""
+        if not self.grace:
+            raise Disconnected("the client is gone")
+        self.grace -= 1
+        if self.grace < GRACE // 2:
+            await asyncio.sleep(0)
 
     async def run(self):
         """The application's call. No exception leaves it: SystemExit would end the loop."""
@@ -372,9 +387,11 @@ class Call:
                 self.headers = None
             else:
                 fast = native.write(self.token, body, more)
-        except OSError as error:
-            self.lost(error)
-        if not more:
+        except OSError:
+            self.left()
+        if self.gone:
+            await self.send_to_nobody()
+        elif not more:
             self.phase = DONE
             self.wake()
         elif not fast:
@@ -402,7 +419,7 @@ class Exchange(Call):
             self.more = event[3]
             self.wanted = False
         elif kind == GONE:
-            self.gone = True
+            self.left()
         elif kind == DRAINED:
             self.slow = False
         self.wake()
@@ -429,13 +446,17 @@ class Exchange(Call):
             if self.more and not self.wanted:
                 self.wanted = True
                 native.want(self.token)
-            await self.wait()
+            self.listening += 1
+            try:
+                await self.wait()
+            finally:
+                self.listening -= 1
 
     async def send(self, message):
         """Takes a message of the application."""
         kind = message["type"]
         if self.gone:
-            raise Disconnected("the client is gone")
+            return await self.send_to_nobody()
         if self.phase == DONE:
             return  # behind the end of the answer messages are ignored
         if kind == "http.response.body":
@@ -638,6 +659,11 @@ class Socket(Call):
             await self.add_to_answer(message.get("body", b""), more)
         else:
             raise RuntimeError("unexpected message %r in the handshake" % (kind,))
+
+    def lost(self, error):
+        """An OSError of the engine as send raises it."""
+        self.left()
+        raise Disconnected("the client is gone") from error
 
     def accept(self, message):
         """Completes the handshake."""

@@ -241,6 +241,81 @@ class HTTP(Case):
         self.assertEqual(got, [b"kept"])
         self.assertEqual(len([c for c in asked if c[0] == "want"]), 1)
 
+    def leave(self, sends, when):
+        """What sends(send) raises, when the client leaves beside a task that waits for it."""
+        raised = []
+
+        async def sending(send):
+            try:
+                await sends(send)
+            except BaseException as error:
+                raised.append(type(error).__name__)
+
+        async def app(scope, receive, send):
+            await receive()
+            await start(send)
+            hearing = asyncio.ensure_future(receive())
+            task = asyncio.ensure_future(sending(send))
+            await hearing
+            task.cancel()
+            await task
+
+        def gone(m):
+            when()
+            return (m.GONE, 7)
+
+        asked = self.ask(app, gone)
+        self.assertEqual(asked[-1], ("abort", 7))
+        self.assertEqual(self.errors.getvalue(), "")
+        return raised
+
+    def test_leaving_is_told_to_who_listens(self):
+        where = []
+
+        async def pauses(send):
+            while True:
+                where.append("send")
+                await body(send, b"1", True)
+                where.append("pause")
+                await asyncio.sleep(0)
+
+        async def hurries(send):
+            while True:
+                where.append("send")
+                await body(send, b"1", True)
+                if not self.engine.gone:
+                    await asyncio.sleep(0)
+
+        def slow():
+            self.engine.slow = True
+
+        def gone():
+            self.engine.gone.add(7)
+
+        for sends, when, last in ((pauses, int, "pause"), (pauses, gone, "pause"),
+                                  (pauses, slow, "pause"), (hurries, gone, "send")):
+            with self.subTest(sends=sends.__name__, when=when.__name__):
+                self.assertEqual(self.leave(sends, when), ["CancelledError"])
+                self.assertEqual(where[-1], last)
+
+    def test_sends_to_nobody_end(self):
+        sends = []
+
+        async def app(scope, receive, send):
+            await receive()
+            await start(send)
+            hearing = asyncio.ensure_future(receive())
+            await body(send, b"1", True)
+            await hearing
+            with self.assertRaises(OSError):
+                while True:
+                    sends.append(1)
+                    await body(send, b"1", True)
+
+        asked = self.ask(app, lambda m: (m.GONE, 7))
+        self.assertEqual(len(sends), self.module.GRACE + 1)
+        self.assertEqual(asked[-1], ("abort", 7))
+
     def test_receive_waits_for_gone(self):
         got = []
 
@@ -249,7 +324,8 @@ class HTTP(Case):
             got.append(await receive())
             got.append(await receive())
             with self.assertRaises(OSError):
-                await start(send)
+                while True:
+                    await start(send)
             raise RuntimeError("shown")
 
         asked = self.ask(app, lambda m: (m.GONE, 7))
@@ -321,7 +397,8 @@ class HTTP(Case):
             await receive()
             await receive()
             try:
-                await start(send)
+                while True:
+                    await start(send)
             except OSError:
                 raise Left()
 
