@@ -39,6 +39,21 @@ func (x *Exchange) appendAnswer(dst []byte) []byte {
 	return dst
 }
 
+// bodyApart is how much of a long body is sent with the head.
+const bodyApart = 64 << 10
+
+// cutLong leaves of a long body what is sent with the head, and returns the rest, which is
+// sent from where it is: a copy of a megabyte costs as much as all else of its request.
+// nil: the answer is sent whole, or in another way.
+func (x *Exchange) cutLong() (rest []byte) {
+	if len(x.out) < 2*bodyApart || x.started || len(x.trailers) > 0 || x.hold != nil ||
+		x.aborted || x.hijacked {
+		return nil
+	}
+	x.out, rest = x.out[:bodyApart], x.out[bodyApart:]
+	return rest
+}
+
 // appendPiece appends the body so far in the framing of the answer.
 func (x *Exchange) appendPiece(dst []byte) []byte {
 	if x.chunked {

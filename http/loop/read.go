@@ -230,8 +230,13 @@ func (l *Loop) serveInline(t *Turn, c *conn, data []byte, head int, body *bodySp
 	}
 	l.routes.quick(route)
 	l.noteRoute(x)
+	rest := x.cutLong()
 	t.out = x.appendAnswer(t.out)
 	l.conclude(c, x)
+	if rest != nil {
+		l.sendOut(t, c)
+		l.send(c, rest)
+	}
 	return used, false
 }
 

@@ -21,6 +21,7 @@ import (
 	"time"
 
 	"m0serve.dev/http/internal/corpus"
+	"m0serve.dev/http/server"
 )
 
 // corpusClient sends what the case says while a goroutine reads.
@@ -168,7 +169,11 @@ func TestCorpusHTTP1(t *testing.T) {
 			}
 			run++
 			var handled atomic.Int64
-			_, addr := start(t, echoConfig(native, &handled))
+			cfg := echoConfig(native, &handled)
+			if c.Category != "timing" && c.WaitMs == 0 && !slices.Contains(c.Status, 408) {
+				patient(&cfg)
+			}
+			_, addr := start(t, cfg)
 			wg.Go(func() {
 				places <- struct{}{}
 				defer func() { <-places }()
@@ -182,6 +187,11 @@ func TestCorpusHTTP1(t *testing.T) {
 	if run < 500 {
 		t.Errorf("ran %d cases, want at least 500", run)
 	}
+}
+
+// patient lets a server wait, for a case that is not about time.
+func patient(cfg *server.Config) {
+	cfg.HeadTimeout, cfg.BodyTimeout, cfg.IdleTimeout = time.Minute, time.Minute, time.Minute
 }
 
 func runCorpusCase(c *corpus.Case, addr string, handled *atomic.Int64) error {

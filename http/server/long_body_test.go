@@ -5,10 +5,12 @@
 package server_test
 
 import (
+	"bytes"
 	"fmt"
 	"io"
 	"net"
 	"net/http"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -78,5 +80,62 @@ func await(t *testing.T, what string, cond func() bool) {
 		if time.Now().After(end) {
 			t.Fatalf("not within 10 s: %s", what)
 		}
+	}
+}
+
+// TestLongAnswers: pipelined answers about as long as what is sent apart from the head, with
+// their length declared or not, to HEAD, and at the end of the connection, arrive as written
+// and in order.
+func TestLongAnswers(t *testing.T) {
+	pattern := make([]byte, 3<<20)
+	for i := range pattern {
+		pattern[i] = byte(i>>8 ^ i)
+	}
+	handler := func(x *server.Exchange) {
+		n, _ := strconv.Atoi(string(x.Request().Path[1:]))
+		if string(x.Request().RawQuery) == "declared" {
+			x.SetLength(int64(n))
+		}
+		if !x.WriteWhole(pattern[:n]) {
+			x.Fail(500, "too long")
+		}
+	}
+	// Every handler runs to its end on the loop, where answers are put together.
+	_, addr := start(t, server.Config{Handler: server.HandlerFunc(handler), Takeover: time.Minute})
+	c, r := dial(t, addr)
+	var requests strings.Builder
+	type ask struct {
+		method string
+		size   int
+	}
+	var asks []ask
+	for _, size := range []int{1, 65535, 65536, 131071, 131072, 131073, 1 << 20, 3 << 20} {
+		for _, method := range []string{"GET", "HEAD"} {
+			for _, query := range []string{"", "?declared"} {
+				asks = append(asks, ask{method, size})
+				fmt.Fprintf(&requests, "%s /%d%s HTTP/1.1\r\nHost: a\r\n\r\n", method, size, query)
+			}
+		}
+	}
+	asks = append(asks, ask{"GET", 300_000})
+	requests.WriteString("GET /300000 HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n")
+	go func() { _, _ = io.WriteString(c, requests.String()) }()
+	for _, a := range asks {
+		res, err := http.ReadResponse(r, &http.Request{Method: a.method})
+		if err != nil {
+			t.Fatalf("%s of %d bytes: %v", a.method, a.size, err)
+		}
+		body, err := io.ReadAll(res.Body)
+		want := pattern[:a.size]
+		if a.method == "HEAD" {
+			want = nil
+		}
+		if err != nil || !bytes.Equal(body, want) || res.ContentLength != int64(a.size) {
+			t.Fatalf("%s of %d bytes: length %d, got %d bytes, %v", a.method, a.size,
+				res.ContentLength, len(body), err)
+		}
+	}
+	if _, err := r.ReadByte(); err != io.EOF {
+		t.Errorf("behind the last answer: %v, want the end", err)
 	}
 }

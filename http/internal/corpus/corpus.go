@@ -36,14 +36,14 @@ func Dir(t testing.TB, name string) string {
 
 // A Case is one line of http1/cases.jsonl; the README there says what it means.
 type Case struct {
-	ID, Raw, Expect, Prefer string
-	Status, Handled, Seq    []int
-	Closes                  *bool
-	Checks, Methods         []string
-	Steps                   [][]any
-	Needs                   string
-	BodyLen                 int `json:"body_len"`
-	WaitMs                  int `json:"wait_ms"`
+	ID, Category, Raw, Expect, Prefer string
+	Status, Handled, Seq              []int
+	Closes                            *bool
+	Checks, Methods                   []string
+	Steps                             [][]any
+	Needs                             string
+	BodyLen                           int `json:"body_len"`
+	WaitMs                            int `json:"wait_ms"`
 }
 
 // HTTP1 reads all cases of http1.
