@@ -26,6 +26,9 @@ const mark = '~'
 // one do not run out.
 var sources = [][4]byte{{127, 0, 0, 2}, {127, 0, 0, 3}}
 
+// bindNoPort leaves the port to connect, see ip(7). Package syscall has no name for it.
+const bindNoPort = 24
+
 // A crowd is the streams of one server. It belongs to one thread.
 type crowd struct {
 	to      syscall.SockaddrInet4
@@ -64,7 +67,9 @@ func newCrowd(addr, path string, p publisher) (*crowd, error) {
 }
 
 // dial connects from one of the sources and asks for the stream. A buffer of 0 is
-// the system's.
+// the system's. Where bind chooses the port it looks at one after the other until one
+// is free, ones that wait after their end among them: with 10,000 streams a run that took
+// most of the time. So connect does, and a stream that ends leaves nothing behind.
 func (c *crowd) dial(i, buffer int) (int, error) {
 	fd, err := syscall.Socket(syscall.AF_INET, syscall.SOCK_STREAM|syscall.SOCK_CLOEXEC, 0)
 	if err != nil {
@@ -72,6 +77,13 @@ func (c *crowd) dial(i, buffer int) (int, error) {
 	}
 	if buffer > 0 {
 		err = syscall.SetsockoptInt(fd, syscall.SOL_SOCKET, syscall.SO_RCVBUF, buffer)
+	}
+	if err == nil {
+		err = syscall.SetsockoptLinger(fd, syscall.SOL_SOCKET, syscall.SO_LINGER,
+			&syscall.Linger{Onoff: 1})
+	}
+	if err == nil {
+		err = syscall.SetsockoptInt(fd, syscall.IPPROTO_IP, bindNoPort, 1)
 	}
 	if err == nil {
 		err = syscall.Bind(fd, &syscall.SockaddrInet4{Addr: sources[i%len(sources)]})
