@@ -382,7 +382,7 @@ func TestStepThatDoesNotEndIsAbandonedByName(t *testing.T) {
 }
 
 func TestProducerAndDrainHaveOneBound(t *testing.T) {
-	t.Setenv("M0_DRAIN_S", "1")
+	t.Setenv("M0_DRAIN_S", "2")
 	p := stuck{make(chan struct{}), make(chan struct{})}
 	defer close(p.release)
 	inside := make(chan struct{})
@@ -404,8 +404,8 @@ func TestProducerAndDrainHaveOneBound(t *testing.T) {
 	<-inside
 	began := time.Now()
 	code := stop(t, exit)
-	if took := time.Since(began); code != 1 || took < time.Second || took > 1900*time.Millisecond {
-		t.Errorf("exit %d, %v after SIGTERM; want 1 after one drain of 1s, not two\n%s",
+	if took := time.Since(began); code != 1 || took < 2*time.Second || took > 3900*time.Millisecond {
+		t.Errorf("exit %d, %v after SIGTERM; want 1 after one drain of 2s, not two\n%s",
 			code, took, out)
 	}
 	for _, text := range []string{"abandoned a producer step", "the drain was not over"} {

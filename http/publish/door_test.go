@@ -254,7 +254,7 @@ func TestGarbageEndsItsConnectionAlone(t *testing.T) {
 }
 
 func TestStalledPublisherHoldsUpNobody(t *testing.T) {
-	s := openSite(t, Config{Timeout: 300 * time.Millisecond})
+	s := openSite(t, Config{Timeout: 3 * time.Second})
 	whole := appendRequest(nil, message{channel: "c", data: strings.Repeat("x", 1<<20)})
 	var stalled []*client
 	for i := range 2 * largeSeats {
@@ -267,11 +267,11 @@ func TestStalledPublisherHoldsUpNobody(t *testing.T) {
 	begun := time.Now()
 	c.publish(t, "small")
 	c.publish(t, strings.Repeat("x", smallMax+1))
-	if d := time.Since(begun); d > 250*time.Millisecond {
+	if d := time.Since(begun); d > 2500*time.Millisecond {
 		t.Errorf("publishing beside stalled publishers took %v, want no wait", d)
 	}
 	for _, stall := range stalled {
-		if r := stall.answer(t); !strings.Contains(r.over, "took more than 300ms") {
+		if r := stall.answer(t); !strings.Contains(r.over, "took more than 3s") {
 			t.Errorf("a stalled publisher hears %+v, want that it took too long", r)
 		}
 	}
@@ -282,7 +282,7 @@ func TestStalledPublisherHoldsUpNobody(t *testing.T) {
 }
 
 func TestLargeRequestsInMemoryAreBounded(t *testing.T) {
-	s := openSite(t, Config{Timeout: 300 * time.Millisecond})
+	s := openSite(t, Config{Timeout: 3 * time.Second})
 	whole := appendRequest(nil, message{channel: "c", data: strings.Repeat("x", 1<<20)})
 	for range largeSeats {
 		s.dial(t).send(t, whole[:smallMax+100])
