@@ -74,7 +74,8 @@ type Loop struct {
 	drops    dropCounts
 	requests uint64
 	taken    uint64
-	turned   uint64 // turns that ended here
+	turned   uint64        // turns that ended here
+	usedAt   time.Duration // CPU time of the process when the turn began, if it is measured
 
 	// Shared.
 	count    atomic.Int64 // connections
@@ -213,6 +214,7 @@ func (l *Loop) polled(n int, err error) int {
 		}
 	}
 	l.tellTime(l.k.Now())
+	l.beginTurn()
 	return n
 }
 

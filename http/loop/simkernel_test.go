@@ -18,6 +18,7 @@ type simKernel struct {
 	mu     sync.Mutex // the watchdog's goroutine closes its timer
 	rng    *rand.Rand
 	now    time.Duration
+	others time.Duration // of it, when the process had no core
 	fds    map[int]*simFile
 	peers  []*simPeer // not gone yet
 	queue  []*simPeer // connected and not accepted
@@ -97,6 +98,9 @@ func (k *simKernel) file(fd int, kind, call string) *simFile {
 }
 
 func (k *simKernel) Now() time.Time { return time.Unix(1_700_000_000, 0).Add(k.now) }
+
+// Used is all time but what others had the processor for.
+func (k *simKernel) Used() time.Duration { return k.now - k.others }
 
 func (k *simKernel) Poller() (int, error) {
 	fd := k.open("poller")

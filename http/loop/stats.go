@@ -40,6 +40,9 @@ type Stats struct {
 type TurnTimes struct {
 	Buckets [TurnBuckets]uint64 // by TurnBound, each without those below it
 	Total   time.Duration
+	// Worked has the same turns by the CPU time that the process had meanwhile, which is
+	// no less than the loop's. What is long in Buckets and short here waited for a core.
+	Worked [TurnBuckets]uint64
 }
 
 // TurnBuckets is the number of buckets; the last one has no bound.
@@ -69,6 +72,14 @@ type published struct {
 	descriptors, perConn, refused, read, writes atomic.Uint64
 	turns                                       [TurnBuckets]atomic.Uint64
 	turnNanos                                   atomic.Uint64
+	worked                                      [TurnBuckets]atomic.Uint64
+}
+
+// beginTurn notes what the process has used, where publish will measure the turn.
+func (l *Loop) beginTurn() {
+	if l.turned%turnsSampled == turnsSampled-1 {
+		l.usedAt = l.k.Used()
+	}
 }
 
 // publish copies the owner's counters to where everybody may look.
@@ -91,6 +102,7 @@ func (l *Loop) publish() {
 		took := max(l.k.Now().Sub(l.start)-l.now, 0)
 		p.turns[turnBucket(took)].Add(1)
 		p.turnNanos.Add(uint64(took))
+		p.worked[turnBucket(min(took, l.k.Used()-l.usedAt))].Add(1)
 	}
 }
 
@@ -120,6 +132,7 @@ func (g *Group) Stats() Stats {
 		s.TimeoutsWrite += p.writes.Load()
 		for i := range p.turns {
 			s.Turns.Buckets[i] += p.turns[i].Load()
+			s.Turns.Worked[i] += p.worked[i].Load()
 		}
 		s.Turns.Total += time.Duration(p.turnNanos.Load())
 	}

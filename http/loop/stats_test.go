@@ -26,19 +26,25 @@ func TestTurnBucket(t *testing.T) {
 	}
 }
 
-// TestTurnsAreSampled: every 16th turn is in a bucket, with its time.
+// TestTurnsAreSampled: every 16th turn is in a bucket, with its time; what waited for a
+// core is told apart.
 func TestTurnsAreSampled(t *testing.T) {
 	k := newSimKernel(1)
 	l := &Loop{k: k, start: k.Now()}
-	k.now += 3 * time.Millisecond // since the wait ended, at 0
 	const turns = 40
+	const turn, worked = 3 * time.Millisecond, 200 * time.Microsecond
 	for range turns {
+		l.polled(0, nil)
+		k.now += turn
+		k.others += turn - worked
 		l.publish()
 	}
 	g := &Group{loops: []*Loop{l}}
 	got := g.Stats().Turns
-	if want := uint64(turns / turnsSampled); got.Buckets[turnBucket(3*time.Millisecond)] != want ||
-		got.Total != time.Duration(want)*3*time.Millisecond {
-		t.Errorf("%d turns of 3 ms are %+v; want %d of them", turns, got, want)
+	want := TurnTimes{Total: turns / turnsSampled * turn}
+	want.Buckets[turnBucket(turn)] = turns / turnsSampled
+	want.Worked[turnBucket(worked)] = turns / turnsSampled
+	if got != want {
+		t.Errorf("%d turns of %v, of which %v worked, are %+v; want %+v", turns, turn, worked, got, want)
 	}
 }

@@ -14,6 +14,8 @@ import (
 type Kernel interface {
 	// Now is the wall clock with a monotonic reading. The loop asks once a turn.
 	Now() time.Time
+	// Used is the CPU time of this process. The loop asks twice in 16 turns.
+	Used() time.Duration
 
 	// Poller makes a level-triggered readiness set.
 	Poller() (int, error)
