@@ -103,6 +103,8 @@ func TestFigures(t *testing.T) {
 			"<= 1.00x and <= 1.00"},
 		{"CPU as net/http", Streams, nil, "streams delivery CPU us nethttp", false, "<= 0.80x"},
 		{"CPU as nchan in Go", Streams, nil, "streams delivery CPU us nchan", true, "<= 1.00x"},
+		{"CPU of a bare loop, and more", Streams, map[string]func(*Row){oursGo: cpu(26.1)},
+			"streams delivery CPU us floor", false, "<= 1.30x"},
 		{"a long turn", Streams, nil, "streams longest turn ms bound", false, "<= 1.00x"},
 		{"a turn of 8 ms", Streams, map[string]func(*Row){oursGo: func(r *Row) { r.TurnMs = 8.2 }},
 			"streams longest turn ms bound", true, "<= 1.00x"},

@@ -22,7 +22,7 @@ type Row struct {
 	IdleKB   float64 `json:"idle_kb,omitempty"`   // Pss of a stream before a publish
 	AfterKB  float64 `json:"after_kb,omitempty"`  // and after all
 	LiveKB   float64 `json:"live_kb,omitempty"`   // of a stream in a Go heap, after a collection
-	TurnMs   float64 `json:"turn_ms,omitempty"`   // the longest turn of our loop, rounded up
+	TurnMs   float64 `json:"turn_ms,omitempty"`   // that the longest turn of our loop worked
 	CPU      float64 `json:"cpu_us,omitempty"`    // of the server for a delivery
 	P50      float64 `json:"p50_ms,omitempty"`    // until the last stream had it
 	P99      float64 `json:"p99_ms,omitempty"`    // nearest rank: the worst of few

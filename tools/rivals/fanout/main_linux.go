@@ -7,7 +7,7 @@
 //
 //	GET /ping     200
 //	GET /memory   bytes in use after a collection; not floor
-//	GET /turn     sse: how long the longest turn of the loop was, in milliseconds
+//	GET /turn     sse: how long the longest turn of the loop worked, in milliseconds
 //	GET /events   a stream of everything that is published
 //	POST /pub     publishes the body as the data of an event
 package main
