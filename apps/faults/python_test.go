@@ -81,7 +81,7 @@ func TestPythonFaults(t *testing.T) {
 	if v := ls.verdict(t, w, 50, 4); v.Told > 0 {
 		t.Errorf("%d events in journals were missed, and told of: want 0", v.Told)
 	}
-	for _, want := range []string{"SIGSEGV: segmentation violation", `"status":7`} {
+	for _, want := range []string{`"signal":"segmentation fault"`, `"status":7`} {
 		if n := strings.Count(p.Log(), want); n != times(1, 10) {
 			t.Errorf("%s is logged %d times, want once for each", want, n)
 		}
