@@ -210,8 +210,8 @@ func (b *Bus) Channels() int { return len(b.outs) }
 // NextID takes the next event id; see Page.NextID.
 func (b *Bus) NextID() uint64 { return b.page.NextID() }
 
-// CurrentID is the last id given out in the service: what a stream that wants
-// no history starts from.
+// CurrentID is the last id given out in the service. Its frame may be on its way, or not
+// sent yet.
 func (b *Bus) CurrentID() uint64 { return b.page.CurrentID() }
 
 // RaiseID makes every later id greater than min; see Page.RaiseID.

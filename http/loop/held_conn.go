@@ -16,8 +16,9 @@ const (
 	heldLowat = 16 << 10
 	// pullMax frames are written to one connection before others have their turn.
 	pullMax = 64
-	// heldSliceTime ends a slice early when writes are slow.
-	heldSliceTime = 8 * time.Millisecond
+	// heldSliceTime ends a slice early when writes are slow. By the clock, so that a loop
+	// that was kept from its core for a while gives way, too.
+	heldSliceTime = 4 * time.Millisecond
 )
 
 // A heldConn is the Held of one connection. The bits are everybody's, all else

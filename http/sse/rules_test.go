@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"m0serve.dev/http/bus"
 	"m0serve.dev/http/internal/both"
 	"m0serve.dev/http/loop"
 )
@@ -134,6 +135,28 @@ func TestNewStreamStartsAtWhatWasDelivered(t *testing.T) {
 		t.Fatal(err)
 	}
 	until(t, r, "numbered before.\n\n")
+}
+
+// TestNewStreamGetsWhatIsOnItsWay: an event that was published before the stream began,
+// and is delivered here after that, comes first, and once.
+func TestNewStreamGetsWhatIsOnItsWay(t *testing.T) {
+	blocked, goOn := make(chan struct{}), make(chan struct{})
+	h := newHub(t, HubConfig{Reserved: func(bus.Frame) {
+		close(blocked)
+		<-goOn
+	}})
+	addr := both.Loop(t, hubHandler(t, h, HoldOptions{}))
+	if err := h.bus.Broadcast(bus.Frame{Channel: "\x01stop"}); err != nil {
+		t.Fatal(err)
+	}
+	<-blocked // nothing is delivered from now on
+	publish(t, h, "c", "before.")
+	r := join(t, addr, "", "")
+	publish(t, h, "c", "after.")
+	close(goOn)
+	if got := until(t, r, "after.\n\n"); strings.Count(got, "before.") != 1 {
+		t.Errorf("got %q; want the event before it, once", got)
+	}
 }
 
 // The client comes from a sibling that delivered more.
