@@ -193,6 +193,25 @@ func TestConversions(t *testing.T) {
 	}
 }
 
+// TestTextEncoding: text is UTF-8 in Go whatever the database holds, at each read of it.
+func TestTextEncoding(t *testing.T) {
+	for _, encoding := range []string{"UTF-8", "UTF-16le", "UTF-16be"} {
+		c := open(t, memoryPath, Options{})
+		if err := c.Script(t.Context(), "PRAGMA encoding='"+encoding+"'; CREATE TABLE t(v)"); err != nil {
+			t.Fatal(err)
+		}
+		mustExec(t, c, "INSERT INTO t VALUES(?)", "grüße")
+		s := prepare(t, c, "SELECT v FROM t")
+		mustStep(t, s, true)
+		for range 2 {
+			if got := s.Text(0); got != "grüße" || s.Kind(0) != Text || string(s.Blob(0)) != "grüße" {
+				t.Errorf("%s: %q, %v, %q, want \"grüße\"", encoding, got, s.Kind(0), s.Blob(0))
+			}
+		}
+		s.Close()
+	}
+}
+
 // TestIntegerOverflow: SQL arithmetic beyond int64 becomes REAL, and a strict read says so.
 func TestIntegerOverflow(t *testing.T) {
 	c := open(t, memoryPath, Options{})

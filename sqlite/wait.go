@@ -29,8 +29,7 @@ const (
 // call is the state of the call in progress on a connection: whom it waits for and how long. The
 // handlers SQLite calls back run on the same goroutine and read it without a lock.
 type call struct {
-	ctx      context.Context // nil between calls
-	done     <-chan struct{} // of ctx; nil: it cannot end
+	ctx      context.Context // of the call; nil: it cannot end
 	started  time.Time       // of the current wait for a lock
 	deadline time.Time       // of the Write in progress; zero: none
 	shielded bool            // a rollback runs: nothing ends it
@@ -40,12 +39,12 @@ type call struct {
 
 // enter makes ctx the one the call answers to. It fails when ctx has ended already.
 func (c *call) enter(ctx context.Context) error {
-	c.ctx, c.done, c.shielded = ctx, ctx.Done(), false
+	c.ctx, c.shielded = ctx, false
 	return c.ended()
 }
 
 // shield begins work that must be done to its end: rolling back, closing.
-func (c *call) shield() { c.ctx, c.done, c.shielded = nil, nil, true }
+func (c *call) shield() { c.ctx, c.shielded = nil, true }
 
 // ended is the reason to stop the call in progress, or nil.
 func (c *call) ended() error {
@@ -55,15 +54,10 @@ func (c *call) ended() error {
 	if c.stop.Load() {
 		return ErrClosed
 	}
-	if c.done == nil {
+	if c.ctx == nil || c.ctx.Err() == nil {
 		return nil
 	}
-	select {
-	case <-c.done:
-		return context.Cause(c.ctx)
-	default:
-		return nil
-	}
+	return context.Cause(c.ctx)
 }
 
 // onProgress is asked by SQLite while a statement runs.
@@ -104,15 +98,15 @@ func (c *call) pause(n int, waited, left time.Duration) {
 
 // sleep waits for d or for the end of the call.
 func (c *call) sleep(d time.Duration) {
-	if c.done == nil {
-		time.Sleep(d)
-		return
+	var done <-chan struct{}
+	if c.ctx != nil {
+		done = c.ctx.Done()
 	}
 	t := time.NewTimer(d)
 	defer t.Stop()
 	select {
 	case <-t.C:
-	case <-c.done:
+	case <-done:
 	}
 }
 

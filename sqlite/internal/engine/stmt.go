@@ -197,24 +197,6 @@ func (s *Stmt) ColumnName(i int) string {
 	return libc.GoString(lib.Xsqlite3_column_name(s.tls, s.ptr, int32(i)))
 }
 
-// ColumnKind is the kind of the value in column i, counted from 0, of the current row.
-// https://www.sqlite.org/c3ref/column_blob.html
-func (s *Stmt) ColumnKind(i int) int32 { return lib.Xsqlite3_column_type(s.tls, s.ptr, int32(i)) }
-
-// ColumnInt64 reads an integer, converting as SQLite does.
-func (s *Stmt) ColumnInt64(i int) int64 { return lib.Xsqlite3_column_int64(s.tls, s.ptr, int32(i)) }
-
-// ColumnFloat reads a float, converting as SQLite does.
-func (s *Stmt) ColumnFloat(i int) float64 {
-	return lib.Xsqlite3_column_double(s.tls, s.ptr, int32(i))
-}
-
-// ColumnText shows text where SQLite keeps it, until the next Step, Reset or conversion.
-func (s *Stmt) ColumnText(i int) []byte {
-	p := lib.Xsqlite3_column_text(s.tls, s.ptr, int32(i))
-	return s.columnView(p, i)
-}
-
 // ColumnBlob shows bytes where SQLite keeps them, until the next Step, Reset or conversion.
 func (s *Stmt) ColumnBlob(i int) []byte {
 	p := lib.Xsqlite3_column_blob(s.tls, s.ptr, int32(i))
