@@ -4,9 +4,9 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"path/filepath"
-	"slices"
 	"sync"
 	"time"
 
@@ -16,7 +16,7 @@ import (
 )
 
 // Two processes write for writersTime in each round; waitMs is the most that one of
-// them may wait.
+// them may wait for the lock.
 const (
 	writersRounds = 3
 	writersTime   = 3 * time.Second
@@ -45,8 +45,12 @@ func (e *env) benchSQLite(s *console.Step, o benchOptions) ([]bench.Figure, erro
 	return append(figures, wait), err
 }
 
-// twoWriters is how long the slowest transaction of two processes took, of the better
-// round of each side.
+// A waited is what writers said: the longest wait for the lock and the longest transaction.
+type waited struct{ lock, transaction bench.Best }
+
+// twoWriters is how long two processes waited for the lock of one file at most, of the better
+// round of each side. Beside it: the slowest transactions, which pay the disk and the turns of
+// the processors too, and those of writers who have a file each, who never wait for another.
 func (e *env) twoWriters(s *console.Step, o benchOptions) (bench.Figure, error) {
 	f := bench.Figure{Name: "sqlite two writers", Unit: "longest ms", Rival: "modernc", Limit: waitMs}
 	programs, err := e.buildRivals(s, "writers")
@@ -54,53 +58,69 @@ func (e *env) twoWriters(s *console.Step, o benchOptions) (bench.Figure, error) 
 		return f, err
 	}
 	defer programs.remove()
-	worst := map[string]*bench.Best{"ours": {}, "modernc": {}}
+	ours, other, apart := &waited{}, &waited{}, &waited{}
 	rounds := o.rounds(writersRounds)
 	for round := range rounds {
-		for _, side := range []string{"ours", "modernc"} {
-			s.Doing(fmt.Sprintf("two writers, %s, round %d of %d", side, round+1, rounds))
-			file := filepath.Join(string(programs), fmt.Sprint(side, round, ".db"))
-			ms, err := e.writeTwice(programs.program("writers"), side, file, o.length(writersTime))
+		s.Doing(fmt.Sprintf("two writers, round %d of %d", round+1, rounds))
+		path := func(name string) string {
+			return filepath.Join(string(programs), fmt.Sprint(name, round, ".db"))
+		}
+		for _, pass := range []struct {
+			side  string
+			files [2]string
+			said  *waited
+		}{
+			{"ours", [2]string{path("ours"), path("ours")}, ours},
+			{"modernc", [2]string{path("modernc"), path("modernc")}, other},
+			{"ours", [2]string{path("one"), path("two")}, apart},
+		} {
+			err := e.writeTwice(programs.program("writers"), pass.side, pass.files,
+				o.length(writersTime), pass.said)
 			if err != nil {
 				return f, err
 			}
-			worst[side].Add(ms)
 		}
 	}
-	f.Ours, f.Other = worst["ours"].Value(), worst["modernc"].Value()
+	f.Ours, f.Other = ours.lock.Value(), other.lock.Value()
+	f.Why = fmt.Sprintf("slowest transactions %.0f and %.0f; with a file each %.0f, the lock %.0f",
+		ours.transaction.Value(), other.transaction.Value(),
+		apart.transaction.Value(), apart.lock.Value())
 	return f, nil
 }
 
-// writeTwice starts two writers at once and returns the longest of their waits.
-func (e *env) writeTwice(program, side, file string, length time.Duration) (float64, error) {
-	args := []string{program, "-side", side, "-db", file}
-	if _, err := proc.Run(e.ctx, proc.Cmd{Args: args}); err != nil {
-		return 0, err
+// A writerSaid is what the program writers prints.
+type writerSaid struct {
+	Commits int     `json:"commits"`
+	WaitMs  float64 `json:"wait_ms"`
+	WorstMs float64 `json:"worst_ms"`
+}
+
+// writeTwice starts two writers at once and adds the longer of what they say.
+func (e *env) writeTwice(program, side string, files [2]string, length time.Duration,
+	to *waited) error {
+	args := func(i int) []string { return []string{program, "-side", side, "-db", files[i]} }
+	for i := range files {
+		if _, err := proc.Run(e.ctx, proc.Cmd{Args: args(i)}); err != nil {
+			return err
+		}
 	}
-	var worst [2]float64
+	var said [2]writerSaid
 	var errs [2]error
 	var both sync.WaitGroup
-	for i := range worst {
+	for i := range said {
 		both.Go(func() {
-			out, err := proc.Run(e.ctx, proc.Cmd{Args: append(slices.Clone(args), "-run", length.String())})
-			var said struct {
-				Commits int     `json:"commits"`
-				WorstMs float64 `json:"worst_ms"`
-			}
+			out, err := proc.Run(e.ctx, proc.Cmd{Args: append(args(i), "-run", length.String())})
 			if err == nil {
-				err = json.Unmarshal([]byte(out), &said)
+				err = json.Unmarshal([]byte(out), &said[i])
 			}
-			if err == nil && said.Commits == 0 {
+			if err == nil && said[i].Commits == 0 {
 				err = fmt.Errorf("bench: a writer of %s committed nothing", side)
 			}
-			worst[i], errs[i] = said.WorstMs, err
+			errs[i] = err
 		})
 	}
 	both.Wait()
-	for _, err := range errs {
-		if err != nil {
-			return 0, err
-		}
-	}
-	return max(worst[0], worst[1]), nil
+	to.lock.Add(max(said[0].WaitMs, said[1].WaitMs))
+	to.transaction.Add(max(said[0].WorstMs, said[1].WorstMs))
+	return errors.Join(errs[:]...)
 }

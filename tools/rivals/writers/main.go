@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 
 // Command writers commits single rows to a database that another process of it writes
-// to as well, and says how long its slowest transaction took.
+// to as well, and says how long it waited for the lock at most and how long its slowest
+// transaction took.
 //
 //	writers -side ours|modernc -db FILE            makes the table
 //	writers -side ours|modernc -db FILE -run 2s    writes, and prints JSON
@@ -29,7 +30,8 @@ const (
 // said is what a writer gives.
 type said struct {
 	Commits int     `json:"commits"`
-	WorstMs float64 `json:"worst_ms"`
+	WaitMs  float64 `json:"wait_ms"`  // the longest until a transaction had the lock
+	WorstMs float64 `json:"worst_ms"` // the longest transaction, with its commit
 }
 
 func main() {
@@ -47,29 +49,36 @@ func main() {
 	}
 }
 
-func write(commit func(int) error, length time.Duration) error {
+// A committer commits the row n and calls locked when it has the lock.
+type committer func(n int, locked func()) error
+
+func write(commit committer, length time.Duration) error {
 	var s said
-	for start, now := time.Now(), time.Now(); now.Sub(start) < length; s.Commits++ {
-		if err := commit(s.Commits); err != nil {
+	now := time.Now()
+	locked := func() { s.WaitMs = max(s.WaitMs, msSince(now)) }
+	for start := now; now.Sub(start) < length; s.Commits++ {
+		if err := commit(s.Commits, locked); err != nil {
 			return err
 		}
-		next := time.Now()
-		s.WorstMs = max(s.WorstMs, float64(next.Sub(now))/float64(time.Millisecond))
-		now = next
+		s.WorstMs = max(s.WorstMs, msSince(now))
+		now = time.Now()
 	}
 	return json.NewEncoder(os.Stdout).Encode(s)
 }
 
+func msSince(t time.Time) float64 { return float64(time.Since(t)) / float64(time.Millisecond) }
+
 // open returns what commits one row.
-func open(side, file string) (func(int) error, error) {
+func open(side, file string) (committer, error) {
 	ctx := context.Background()
 	if side == "ours" {
 		c, err := sqlite.Open(file, sqlite.Options{})
 		if err != nil {
 			return nil, err
 		}
-		return func(n int) error {
+		return func(n int, locked func()) error {
 			return c.Write(ctx, func(tx *sqlite.Tx) error {
+				locked()
 				_, err := tx.Exec(ctx, insert, n)
 				return err
 			})
@@ -84,11 +93,12 @@ func open(side, file string) (func(int) error, error) {
 	if _, err := db.ExecContext(ctx, schema); err != nil {
 		return nil, err
 	}
-	return func(n int) error {
+	return func(n int, locked func()) error {
 		tx, err := db.BeginTx(ctx, nil)
 		if err != nil {
 			return err
 		}
+		locked()
 		if _, err := tx.ExecContext(ctx, insert, n); err != nil {
 			_ = tx.Rollback()
 			return err
