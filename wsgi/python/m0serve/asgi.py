@@ -287,7 +287,7 @@ class Call:
     """What one call of the application has, be it for HTTP or a WebSocket."""
 
     __slots__ = ("server", "token", "scope", "task", "phase", "status", "headers", "gone",
-                 "grace", "listening", "slow", "waiters")
+                 "grace", "listener", "slow", "waiters")
 
     def __init__(self, server, token, scope):
         self.server = server
@@ -296,7 +296,7 @@ class Call:
         self.phase = IDLE
         self.gone = False  # the client is
         self.grace = 0  # of GRACE, what is left
-        self.listening = 0  # calls of receive() that wait and will tell the disconnect
+        self.listener = None  # the task that waits in receive(), or was last told of it there
         self.slow = False  # DRAINED is to come
         self.waiters = None  # futures, woken by anything that happens
 
@@ -333,15 +333,15 @@ class Call:
         """The client is gone."""
         if not self.gone:
             self.gone = True
-            self.grace = GRACE if self.listening else 0
+            self.grace = GRACE if self.listener else 0
         self.wake()
 
     async def send_to_nobody(self):
-        """A send once the client is gone. An application that waits for the disconnect is told
-        there, and may then cancel what sends: best where that waits for something of its own,
-        whose cleanup runs at once, and else here, as none may keep the loop. Any other
-        application learns of the disconnect by the error."""
-        if not self.grace:
+        """A send once the client is gone. Where another task waits for the disconnect, it is
+        told there, and may then cancel what sends: best where that waits for something of its
+        own, whose cleanup runs at once, and else here, as none may keep the loop. Whoever sends
+        without that, or knows already, gets the error."""
+        if not self.grace or self.listener is asyncio.current_task():
             raise Disconnected("the client is gone")
         self.grace -= 1
         if self.grace < GRACE // 2:
@@ -441,16 +441,20 @@ class Exchange(Call):
                 body = self.body
                 self.body = None
                 return {"type": "http.request", "body": body, "more_body": self.more}
-            if self.gone or (self.told and not self.more):
+            if self.gone:
+                self.listener = asyncio.current_task()
+                return {"type": "http.disconnect"}
+            if self.told and not self.more:
                 return {"type": "http.disconnect"}
             if self.more and not self.wanted:
                 self.wanted = True
                 native.want(self.token)
-            self.listening += 1
+            self.listener = asyncio.current_task()
             try:
                 await self.wait()
             finally:
-                self.listening -= 1
+                if not self.gone:
+                    self.listener = None
 
     async def send(self, message):
         """Takes a message of the application."""

@@ -324,8 +324,7 @@ class HTTP(Case):
             got.append(await receive())
             got.append(await receive())
             with self.assertRaises(OSError):
-                while True:
-                    await start(send)
+                await start(send)
             raise RuntimeError("shown")
 
         asked = self.ask(app, lambda m: (m.GONE, 7))
@@ -397,8 +396,7 @@ class HTTP(Case):
             await receive()
             await receive()
             try:
-                while True:
-                    await start(send)
+                await start(send)
             except OSError:
                 raise Left()
 
