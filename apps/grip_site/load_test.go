@@ -81,7 +81,7 @@ func slowClient(t *testing.T, c string) {
 	}
 	f := s.open(t, "/events/"+c+"/").opened(t)
 	begin := time.Now()
-	sent := s.sending(t, c, 1, events, events, size)
+	sent := s.sending(t, c, 1, events, 300, size)
 	pad := strings.Repeat("x", size)
 	for n := 1; n <= events; n++ {
 		e := f.wants(t, fmt.Sprintf("%d %s", n, pad))[0]

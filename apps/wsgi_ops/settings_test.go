@@ -115,7 +115,8 @@ func TestLimitConcurrency(t *testing.T) {
 		}
 		begin := time.Now()
 		r := exchange(t, p, get("/hello"))
-		if took := time.Since(begin); !strings.HasPrefix(r.Status, "503 ") || took > 3500*time.Millisecond {
+		took := time.Since(begin)
+		if !strings.HasPrefix(r.Status, "503 ") || took > 3500*time.Millisecond {
 			t.Errorf("%v: a third request: %s after %v, want 503 at once", s.args, r.Status, took)
 		}
 		for _, c := range busy {
