@@ -7,8 +7,11 @@ import "time"
 // Answers of several connections are sent together: a peer that waits for many of them
 // is woken once for a batch, and not for each.
 const (
-	batchMax  = 16               // answers that wait for others
-	batchTime = time.Millisecond // how long the first one does, and one handler more
+	batchMax = 16 // answers that wait for others
+	// How long the first one does, and one handler more: where handlers share a lock, whose
+	// handlers take as long as a peer does, and elsewhere.
+	batchSeated = time.Millisecond
+	batchTime   = 100 * time.Microsecond
 )
 
 // A reply is an answer that waits in Turn.out, behind those before it.
@@ -17,10 +20,23 @@ type reply struct {
 	end int // of it in Turn.out
 }
 
+// batched is event, which ends a batch unless it adds to it: what else an event brings,
+// a piece of a long body or of a stream, looks at no clock.
+func (l *Loop) batched(t *Turn, c *conn, bits uint32) (lost bool) {
+	n := len(t.waiting)
+	if l.event(t, c, bits) {
+		return true
+	}
+	if n > 0 && len(t.waiting) == n {
+		l.sendWaiting(t)
+	}
+	return false
+}
+
 // mayWait reports whether what t has for c may wait for the answers of the events
-// that follow: where handlers share a lock, and a turn is made of several of them.
+// that follow.
 func (l *Loop) mayWait(t *Turn, c *conn) bool {
-	return t.more && t.seat != nil && c.state == stateIdle && !c.closing && !c.pending()
+	return t.more && c.state == stateIdle && !c.closing && !c.pending()
 }
 
 // putOff lets what t has for c wait.
@@ -29,9 +45,13 @@ func (l *Loop) putOff(t *Turn, c *conn) {
 	if len(t.waiting) == 0 {
 		t.since = now
 	}
+	limit := batchTime
+	if t.seat != nil {
+		limit = batchSeated
+	}
 	t.waiting = append(t.waiting, reply{c, len(t.out)})
 	t.put = len(t.out)
-	if len(t.waiting) == batchMax || now-t.since >= batchTime || t.put >= outFlushBytes {
+	if len(t.waiting) == batchMax || now-t.since >= limit || t.put >= outFlushBytes {
 		l.sendWaiting(t)
 	}
 }

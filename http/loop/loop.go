@@ -246,7 +246,7 @@ func (l *Loop) turn(t *Turn, events []sys.Event) (lost bool) {
 			continue
 		default:
 			if fd < len(l.table) && l.table[fd] != nil && l.table[fd].gen == ev.Pad {
-				if l.event(t, l.table[fd], ev.Events) {
+				if l.batched(t, l.table[fd], ev.Events) {
 					return true
 				}
 			}

@@ -154,10 +154,10 @@ func TestSeatBlockedLeavesTheLoop(t *testing.T) {
 	}
 }
 
-// putOff starts a server on one seat, whose handlers are told by their path, and asks for
-// paths while "/gate" holds the loop up, so that they are found together.
-func putOff(t *testing.T, takeover time.Duration, handle func(path string), paths ...string) (
-	clients []*seatClient) {
+// putOff starts a server, on a seat or on none, whose handlers are told by their path, and
+// asks for paths while "/gate" holds the loop up, so that they are found together.
+func putOff(t *testing.T, seated bool, takeover time.Duration, handle func(path string),
+	paths ...string) (clients []*seatClient) {
 	t.Helper()
 	var in interpreter
 	entered, gate := make(chan struct{}), make(chan struct{})
@@ -171,10 +171,13 @@ func putOff(t *testing.T, takeover time.Duration, handle func(path string), path
 		}
 		_, _ = x.WriteString("ok")
 	}
-	s, addr := startSeated(t, server.Config{Takeover: takeover,
-		Handler: server.HandlerFunc(handler)}, &in, 1)
+	cfg, seats := server.Config{Takeover: takeover, Handler: server.HandlerFunc(handler)}, 1
+	if !seated {
+		cfg.Seated, seats = func(*wire.Request) bool { return false }, 0
+	}
+	s, addr := startSeated(t, cfg, &in, seats)
 	first := dialSeat(t, addr)
-	eventually(t, "the seat leads", func() bool {
+	eventually(t, "the loop runs handlers", func() bool {
 		before := s.Stats().Pooled
 		first.ask(t, "/warm")
 		first.want(t, "ok")
@@ -186,6 +189,10 @@ func putOff(t *testing.T, takeover time.Duration, handle func(path string), path
 	first.ask(t, "/gate")
 	<-entered
 	for i, path := range paths {
+		if path == "" {
+			_, _ = clients[i].conn.Write([]byte("GET / HTTP/1.1\r\n")) // a part of a request
+			continue
+		}
 		clients[i].ask(t, path)
 	}
 	close(gate)
@@ -196,16 +203,36 @@ func putOff(t *testing.T, takeover time.Duration, handle func(path string), path
 // TestPutOffAnswersComeWhenTheNextHandlerBlocks: an answer that waits to be sent with
 // those of other connections does not wait for a handler that blocks.
 func TestPutOffAnswersComeWhenTheNextHandlerBlocks(t *testing.T) {
-	release := make(chan struct{})
-	free := sync.OnceFunc(func() { close(release) })
+	for _, seated := range []bool{true, false} {
+		t.Run(fmt.Sprintf("seated=%v", seated), func(t *testing.T) {
+			release := make(chan struct{})
+			free := sync.OnceFunc(func() { close(release) })
+			defer free()
+			clients := putOff(t, seated, time.Second/2, func(path string) {
+				if path == "/blocks" {
+					<-release
+				}
+			}, "/quick", "/quick", "/blocks", "/quick")
+			clients[0].want(t, "ok")
+			clients[1].want(t, "ok")
+			free()
+			clients[2].want(t, "ok")
+			clients[3].want(t, "ok")
+		})
+	}
+}
+
+// TestPutOffAnswersWaitForAnswersAlone: nor does it wait behind an event that is none.
+func TestPutOffAnswersWaitForAnswersAlone(t *testing.T) {
+	came := make(chan struct{})
+	free := sync.OnceFunc(func() { close(came) })
 	defer free()
-	clients := putOff(t, time.Second/2, func(path string) {
-		if path == "/blocks" {
-			<-release
+	clients := putOff(t, false, time.Minute, func(path string) {
+		if path == "/last" {
+			<-came
 		}
-	}, "/quick", "/quick", "/blocks", "/quick")
+	}, "/first", "", "/last", "/behind")
 	clients[0].want(t, "ok")
-	clients[1].want(t, "ok")
 	free()
 	clients[2].want(t, "ok")
 	clients[3].want(t, "ok")
@@ -213,19 +240,23 @@ func TestPutOffAnswersComeWhenTheNextHandlerBlocks(t *testing.T) {
 
 // TestPutOffAnswersComeInTime: nor does it wait for many handlers that are not that quick.
 func TestPutOffAnswersComeInTime(t *testing.T) {
-	came := make(chan struct{})
-	free := sync.OnceFunc(func() { close(came) })
-	defer free()
-	clients := putOff(t, time.Minute, func(path string) {
-		time.Sleep(2 * time.Millisecond) // with the lock
-		if path == "/last" {
-			<-came
-		}
-	}, "/first", "/second", "/last", "/behind")
-	clients[0].want(t, "ok")
-	free()
-	for _, c := range clients[1:] {
-		c.want(t, "ok")
+	for _, seated := range []bool{true, false} {
+		t.Run(fmt.Sprintf("seated=%v", seated), func(t *testing.T) {
+			came := make(chan struct{})
+			free := sync.OnceFunc(func() { close(came) })
+			defer free()
+			clients := putOff(t, seated, time.Minute, func(path string) {
+				time.Sleep(2 * time.Millisecond) // and holds the loop up
+				if path == "/last" {
+					<-came
+				}
+			}, "/first", "/second", "/last", "/behind")
+			clients[0].want(t, "ok")
+			free()
+			for _, c := range clients[1:] {
+				c.want(t, "ok")
+			}
+		})
 	}
 }
 
