@@ -44,7 +44,10 @@ type conn struct {
 	chunked   bool // the body read ahead is chunked
 	broken    bool // the request body was: nothing behind it can be read
 
-	events uint32 // what the poller waits for
+	slot    int16  // the wheel's; 0: not in it
+	events  uint32 // what the poller waits for
+	dropped int32  // input bytes dropped while lingering
+
 	parser wire.RequestParser
 	in     []byte // input not served yet, own memory; nil while idle
 	need   int    // length of in before it is worth looking at again
@@ -60,11 +63,9 @@ type conn struct {
 	writeBy    time.Duration // deadline for output; 0: none
 	writeSince time.Duration // when output began to wait
 	wrote      int64         // bytes taken since then
-	dropped    int           // input bytes dropped while lingering
 
 	deadline      time.Duration // the wheel's: the earlier of both
 	later, sooner *conn         // neighbours in the wheel's slot
-	slot          int16         // 0: not in the wheel
 
 	peer netip.AddrPort // never changes
 }
@@ -200,7 +201,7 @@ func (l *Loop) discard(t *Turn, c *conn) {
 	case err != nil || n == 0:
 		l.close(c, ClosedByServer)
 	default:
-		if c.dropped += n; c.dropped > lingerBytesMax {
+		if c.dropped += int32(n); c.dropped > lingerBytesMax {
 			l.close(c, ClosedByServer)
 		}
 	}

@@ -63,7 +63,7 @@ func (l *Loop) converse(c *conn, bits uint32) {
 
 // listens reports whether bytes of the peer may be read.
 func (h *heldConn) listens() bool {
-	return !h.keeps && !h.busy && !h.paused && h.retryAt == 0
+	return !h.keeps && (h.talk == nil || !h.busy && !h.paused && h.retryAt == 0)
 }
 
 // heldEvents is what a held connection waits for. A FIN is told of as long as
@@ -275,7 +275,7 @@ func (l *Loop) scheduleHeld(c *conn) {
 // heldLate acts on the read deadline of a conversation.
 func (l *Loop) heldLate(c *conn) {
 	h := c.held
-	if h == nil || h.conv == nil {
+	if h == nil || h.talk == nil {
 		return
 	}
 	if h.retryAt != 0 && h.retryAt <= l.now {

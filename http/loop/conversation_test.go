@@ -116,7 +116,8 @@ func TestKeptBytesAreHeardWhenThePauseIsOver(t *testing.T) {
 		if kept {
 			talk.kept = []byte("behind the pause")
 		}
-		h := &heldConn{l: l, src: talk, conv: talk, c: c, busy: true}
+		h := newHeld(l, talk)
+		h.c, h.busy = c, true
 		c.held, c.state = h, stateHeld
 		l.heard(c, h)
 		if h.noted != kept {

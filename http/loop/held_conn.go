@@ -14,6 +14,8 @@ const (
 	// heldLowat bounds what the kernel keeps for a peer that does not read, so
 	// that the source's own queue is the bound.
 	heldLowat = 16 << 10
+	// framesAfterClose bounds what is still written when Close was called.
+	framesAfterClose = 1024
 	// pullMax frames are written to one connection before others have their turn.
 	pullMax = 64
 	// heldSliceTime ends a slice early when writes are slow. By the clock, so that a loop
@@ -29,14 +31,18 @@ type heldConn struct {
 	c    *conn // nil before the answer's head is on its way
 	bits atomic.Uint32
 	// after Close, how many frames more are taken.
-	lastFrames int
+	lastFrames int32
 	chunked    bool
 	upgraded   bool
 	bare       bool // src writes the head, too
 	keeps      bool // … and behind it the connection serves its next request
 
-	// Of a conversation; see conversation.go.
-	conv    Conversation // src, if it is one
+	*talk // nil: no conversation. There are many streams, and this is of no use to them
+}
+
+// A talk is what a conversation's heldConn has more; see conversation.go.
+type talk struct {
+	conv    Conversation // src
 	alarm   atomic.Int64 // asked for and not seen yet; 0: none
 	lateAt  time.Duration
 	retryAt time.Duration // when a place off the loop is looked for again
@@ -75,6 +81,19 @@ func (h *heldConn) Close(how Ending) {
 	h.Wake()
 }
 
+func newHeld(l *Loop, src Source) *heldConn {
+	conv, ok := src.(Conversation)
+	if !ok {
+		return &heldConn{l: l, src: src, lastFrames: framesAfterClose}
+	}
+	both := &struct { // one piece of memory
+		heldConn
+		more talk
+	}{heldConn{l: l, src: src, lastFrames: framesAfterClose}, talk{conv: conv}}
+	both.talk = &both.more
+	return &both.heldConn
+}
+
 // HoldConn implements Holder: it records that the connection is parked when the
 // handler returns. A HEAD request and a status without a body have nothing to
 // hold, except 101.
@@ -88,8 +107,7 @@ func (x *Exchange) HoldConn(src Source) (held Held, chunked bool, err error) {
 		x.pipe != nil && !x.pipe.isWhole():
 		return nil, false, ErrNotHoldable
 	}
-	x.hold = &heldConn{l: x.l, src: src, lastFrames: 1024}
-	x.hold.conv, _ = src.(Conversation)
+	x.hold = newHeld(x.l, src)
 	x.hold.upgraded = x.status == 101
 	x.hold.chunked = x.req.Minor >= 1 && !x.hold.upgraded
 	return x.hold, x.hold.chunked, nil
@@ -125,12 +143,12 @@ func (l *Loop) hold(c *conn, x *Exchange) {
 		return // nothing of it is a stream, and what c has of the next request waits
 	}
 	l.k.Hold(int(c.fd), heldLowat, l.g.cfg.WriteTimeout)
-	if h.conv != nil {
+	if h.talk != nil {
 		h.route = x.route ^ 1 // its own score, not that of the handshake
 		l.tend(c)
 	}
 	if len(c.in) > 0 {
-		if h.conv != nil {
+		if h.talk != nil {
 			l.hearSoon(c)
 			return
 		}
@@ -161,7 +179,7 @@ func (l *Loop) feedReady() {
 		h, _ := l.ready.pop()
 		h.bits.And(^uint32(heldQueued)) // before Next, so that no wake is lost
 		if c := h.c; c != nil && c.held == h {
-			if h.conv != nil {
+			if h.talk != nil {
 				l.tend(c)
 			}
 			if !c.pending() {
@@ -198,7 +216,7 @@ func (l *Loop) pull(c *conn) {
 				c.writeBy = 0
 				l.schedule(c)
 			}
-			if h.paused {
+			if h.talk != nil && h.paused {
 				l.tend(c)
 			}
 			l.rearm(c)
@@ -244,7 +262,7 @@ func (l *Loop) goOn(c *conn) {
 // heldEvent acts on an event of a held connection.
 func (l *Loop) heldEvent(t *Turn, c *conn, bits uint32) {
 	switch {
-	case c.held.conv != nil:
+	case c.held.talk != nil:
 		l.converse(c, bits)
 		return
 	case c.held.keeps: // its next request is not read yet
@@ -276,7 +294,7 @@ func (l *Loop) cutHeld() {
 	for _, c := range l.table {
 		switch {
 		case c == nil || c.held == nil:
-		case c.held.conv != nil:
+		case c.held.talk != nil:
 			c.held.conv.Drain()
 		default:
 			c.held.Close(EndCut)

@@ -127,7 +127,7 @@ func (l *Loop) serve(t *Turn, c *conn, data []byte) (lost bool) {
 	l.sendOut(t, c)
 	switch {
 	case len(data) == 0 || c.closing || c.state == stateClosed:
-	case c.state == stateHeld && c.held.conv != nil:
+	case c.state == stateHeld && c.held.talk != nil:
 		l.keep(t, c, data, 0)
 		l.hearSoon(c)
 	case c.state == stateHeld && c.held.keeps:
