@@ -193,6 +193,37 @@ func TestConversions(t *testing.T) {
 	}
 }
 
+// TestBindReplans: a plan made for one value of a parameter is not used for another. The range
+// of an index that LIKE looks in is part of the plan.
+func TestBindReplans(t *testing.T) {
+	c := open(t, memoryPath, Options{})
+	mustExec(t, c, "CREATE TABLE t(v TEXT COLLATE NOCASE)")
+	mustExec(t, c, "CREATE INDEX t_v ON t(v)")
+	mustExec(t, c, "INSERT INTO t VALUES('anna'), ('Anton'), ('berta'), ('7')")
+	s := prepare(t, c, "SELECT count(*) FROM t WHERE v LIKE ?")
+	defer s.Close()
+	want := map[string]int64{"an%": 2, "b%": 1, "c%": 0, "7%": 1}
+	for range 3 {
+		for pattern, n := range want {
+			s.BindText(1, pattern)
+			mustStep(t, s, true)
+			if got := s.Int64(0); got != n {
+				t.Errorf("%d rows like %q, want %d", got, pattern, n)
+			}
+		}
+		s.BindInt64(1, 7)
+		mustStep(t, s, true)
+		if got := s.Int64(0); got != 1 {
+			t.Errorf("%d rows like 7, want 1", got)
+		}
+		s.BindFloat(1, 0.5)
+		mustStep(t, s, true)
+		if got := s.Int64(0); got != 0 {
+			t.Errorf("%d rows like 0.5, want 0", got)
+		}
+	}
+}
+
 // TestTextEncoding: text is UTF-8 in Go whatever the database holds, at each read of it.
 func TestTextEncoding(t *testing.T) {
 	for _, encoding := range []string{"UTF-8", "UTF-16le", "UTF-16be"} {

@@ -138,16 +138,6 @@ func (s *Stmt) ParamName(i int) string {
 // statement that has been reset. https://www.sqlite.org/c3ref/bind_blob.html
 func (s *Stmt) BindNull(i int) int32 { return lib.Xsqlite3_bind_null(s.tls, s.ptr, int32(i)) }
 
-// BindInt64 binds an integer.
-func (s *Stmt) BindInt64(i int, v int64) int32 {
-	return lib.Xsqlite3_bind_int64(s.tls, s.ptr, int32(i), v)
-}
-
-// BindFloat binds a float; SQLite stores NaN as NULL.
-func (s *Stmt) BindFloat(i int, v float64) int32 {
-	return lib.Xsqlite3_bind_double(s.tls, s.ptr, int32(i), v)
-}
-
 // BindText binds text, which may hold NUL.
 func (s *Stmt) BindText(i int, v string) int32 {
 	addr, rc := s.room(i, len(v))
@@ -155,7 +145,7 @@ func (s *Stmt) BindText(i int, v string) int32 {
 		return rc
 	}
 	copy(view(addr, len(v)), v)
-	return lib.Xsqlite3_bind_text(s.tls, s.ptr, int32(i), addr, int32(len(v)), static)
+	return s.bindBuffer(i, addr, len(v))
 }
 
 // BindBlob binds bytes; an empty slice is an empty blob.
