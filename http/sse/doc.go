@@ -29,4 +29,18 @@
 // in it or the stream is cut, so that its client comes back and is caught up; it
 // is never silent. The package stores nothing: what survives a restart is what
 // the application stores and restores.
+//
+// # Where the time goes
+//
+// Of the CPU of a broadcast to ten thousand streams 93 % is write(2), with the receiving
+// side of loopback in it, and 5 % is what runs here and in the loop (perf): the floor is one
+// write for each stream. Beside a thread that does nothing else a delivery takes 1.0 to
+// 1.2 times the CPU. One write for many sockets is io_uring, see DECISIONS.md.
+//
+// A stream keeps 256 bytes of a connection, 64 of its hold, 144 of its slot and 24 of its
+// channels, and about 100 in the tables of all: 670 bytes in use. What the system counts is
+// up to twice that, because a Go heap grows between collections.
+//
+// How long the last stream waits on a busy machine is decided by the machine: while ours
+// had 3.3 s of a core it waited 8.2 s for one, and a bare loop 14 s for 3.7 s.
 package sse
