@@ -7,11 +7,8 @@ import "time"
 // Answers of several connections are sent together: a peer that waits for many of them
 // is woken once for a batch, and not for each.
 const (
-	batchMax = 16 // answers that wait for others
-	// How long the first one does, and one handler more: where handlers share a lock, whose
-	// handlers take as long as a peer does, and elsewhere.
-	batchSeated = time.Millisecond
-	batchTime   = 100 * time.Microsecond
+	batchMax  = 16               // answers that wait for others
+	batchTime = time.Millisecond // how long the first one does, and one handler more
 )
 
 // A reply is an answer that waits in Turn.out, behind those before it.
@@ -34,9 +31,9 @@ func (l *Loop) batched(t *Turn, c *conn, bits uint32) (lost bool) {
 }
 
 // mayWait reports whether what t has for c may wait for the answers of the events
-// that follow.
+// that follow: where handlers share a lock, and a turn is made of several of them.
 func (l *Loop) mayWait(t *Turn, c *conn) bool {
-	return t.more && c.state == stateIdle && !c.closing && !c.pending()
+	return t.more && t.seat != nil && c.state == stateIdle && !c.closing && !c.pending()
 }
 
 // putOff lets what t has for c wait.
@@ -45,13 +42,9 @@ func (l *Loop) putOff(t *Turn, c *conn) {
 	if len(t.waiting) == 0 {
 		t.since = now
 	}
-	limit := batchTime
-	if t.seat != nil {
-		limit = batchSeated
-	}
 	t.waiting = append(t.waiting, reply{c, len(t.out)})
 	t.put = len(t.out)
-	if len(t.waiting) == batchMax || now-t.since >= limit || t.put >= outFlushBytes {
+	if len(t.waiting) == batchMax || now-t.since >= batchTime || t.put >= outFlushBytes {
 		l.sendWaiting(t)
 	}
 }

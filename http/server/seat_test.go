@@ -154,10 +154,10 @@ func TestSeatBlockedLeavesTheLoop(t *testing.T) {
 	}
 }
 
-// putOff starts a server, on a seat or on none, whose handlers are told by their path, and
-// asks for paths while "/gate" holds the loop up, so that they are found together.
-func putOff(t *testing.T, seated bool, takeover time.Duration, handle func(path string),
-	paths ...string) (clients []*seatClient) {
+// putOff starts a server on one seat, whose handlers are told by their path, and asks for
+// paths while "/gate" holds the loop up, so that they are found together.
+func putOff(t *testing.T, takeover time.Duration, handle func(path string), paths ...string) (
+	clients []*seatClient) {
 	t.Helper()
 	var in interpreter
 	entered, gate := make(chan struct{}), make(chan struct{})
@@ -171,13 +171,10 @@ func putOff(t *testing.T, seated bool, takeover time.Duration, handle func(path 
 		}
 		_, _ = x.WriteString("ok")
 	}
-	cfg, seats := server.Config{Takeover: takeover, Handler: server.HandlerFunc(handler)}, 1
-	if !seated {
-		cfg.Seated, seats = func(*wire.Request) bool { return false }, 0
-	}
-	s, addr := startSeated(t, cfg, &in, seats)
+	s, addr := startSeated(t, server.Config{Takeover: takeover,
+		Handler: server.HandlerFunc(handler)}, &in, 1)
 	first := dialSeat(t, addr)
-	eventually(t, "the loop runs handlers", func() bool {
+	eventually(t, "the seat leads", func() bool {
 		before := s.Stats().Pooled
 		first.ask(t, "/warm")
 		first.want(t, "ok")
@@ -203,23 +200,19 @@ func putOff(t *testing.T, seated bool, takeover time.Duration, handle func(path 
 // TestPutOffAnswersComeWhenTheNextHandlerBlocks: an answer that waits to be sent with
 // those of other connections does not wait for a handler that blocks.
 func TestPutOffAnswersComeWhenTheNextHandlerBlocks(t *testing.T) {
-	for _, seated := range []bool{true, false} {
-		t.Run(fmt.Sprintf("seated=%v", seated), func(t *testing.T) {
-			release := make(chan struct{})
-			free := sync.OnceFunc(func() { close(release) })
-			defer free()
-			clients := putOff(t, seated, time.Second/2, func(path string) {
-				if path == "/blocks" {
-					<-release
-				}
-			}, "/quick", "/quick", "/blocks", "/quick")
-			clients[0].want(t, "ok")
-			clients[1].want(t, "ok")
-			free()
-			clients[2].want(t, "ok")
-			clients[3].want(t, "ok")
-		})
-	}
+	release := make(chan struct{})
+	free := sync.OnceFunc(func() { close(release) })
+	defer free()
+	clients := putOff(t, time.Second/2, func(path string) {
+		if path == "/blocks" {
+			<-release
+		}
+	}, "/quick", "/quick", "/blocks", "/quick")
+	clients[0].want(t, "ok")
+	clients[1].want(t, "ok")
+	free()
+	clients[2].want(t, "ok")
+	clients[3].want(t, "ok")
 }
 
 // TestPutOffAnswersWaitForAnswersAlone: nor does it wait behind an event that is none.
@@ -227,7 +220,7 @@ func TestPutOffAnswersWaitForAnswersAlone(t *testing.T) {
 	came := make(chan struct{})
 	free := sync.OnceFunc(func() { close(came) })
 	defer free()
-	clients := putOff(t, false, time.Minute, func(path string) {
+	clients := putOff(t, time.Minute, func(path string) {
 		if path == "/last" {
 			<-came
 		}
@@ -240,23 +233,19 @@ func TestPutOffAnswersWaitForAnswersAlone(t *testing.T) {
 
 // TestPutOffAnswersComeInTime: nor does it wait for many handlers that are not that quick.
 func TestPutOffAnswersComeInTime(t *testing.T) {
-	for _, seated := range []bool{true, false} {
-		t.Run(fmt.Sprintf("seated=%v", seated), func(t *testing.T) {
-			came := make(chan struct{})
-			free := sync.OnceFunc(func() { close(came) })
-			defer free()
-			clients := putOff(t, seated, time.Minute, func(path string) {
-				time.Sleep(2 * time.Millisecond) // and holds the loop up
-				if path == "/last" {
-					<-came
-				}
-			}, "/first", "/second", "/last", "/behind")
-			clients[0].want(t, "ok")
-			free()
-			for _, c := range clients[1:] {
-				c.want(t, "ok")
-			}
-		})
+	came := make(chan struct{})
+	free := sync.OnceFunc(func() { close(came) })
+	defer free()
+	clients := putOff(t, time.Minute, func(path string) {
+		time.Sleep(2 * time.Millisecond) // with the lock
+		if path == "/last" {
+			<-came
+		}
+	}, "/first", "/second", "/last", "/behind")
+	clients[0].want(t, "ok")
+	free()
+	for _, c := range clients[1:] {
+		c.want(t, "ok")
 	}
 }
 
