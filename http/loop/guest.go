@@ -9,7 +9,7 @@ import (
 
 // A Guest is an event loop of another kind on a thread of its own, asyncio for
 // one, that answers the requests of Config.Seated and leads the first loop in
-// between. Its own poller watches the descriptor of Group.Poller, and calls
+// between. Its own poller watches the descriptor of Group.Invite, and calls
 // Group.Turn when that is readable.
 type Guest interface {
 	// Post hands over news of x. Any goroutine may call it; it must not block.
@@ -87,7 +87,10 @@ func (me *guest) begin(x *Exchange) {
 
 // Invite makes who the one that requests of Config.Seated are for. It is called
 // once, and Turn is called from then on. Requests that came before wait for it.
-func (g *Group) Invite(who Guest) {
+// poller is the descriptor to watch: readable when Turn has something to do. It
+// stays open as long as the process does, since the loop may end behind the guest's
+// back; -1 when it has ended already, which the first Turn says.
+func (g *Group) Invite(who Guest) (poller int) {
 	s, me := g.seats, &guest{Guest: who}
 	me.patience.Store(1)
 	s.mu.Lock()
@@ -96,11 +99,15 @@ func (g *Group) Invite(who Guest) {
 		me.begin(x)
 	}
 	s.mu.Unlock()
-	go g.loops[0].watchGuest(me)
+	l := g.loops[0]
+	l.mu.Lock()
+	if poller = -1; !l.dead {
+		poller, l.watched = l.poller, true
+	}
+	l.mu.Unlock()
+	go l.watchGuest(me)
+	return poller
 }
-
-// Poller is the descriptor to watch: readable when Turn has something to do.
-func (g *Group) Poller() int { return g.loops[0].poller }
 
 // Turn does what is to be done on the first loop, on the guest's thread. more
 // says that the caller promises to call again before it waits for anything; next

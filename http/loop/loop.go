@@ -89,6 +89,7 @@ type Loop struct {
 	wakes    []*heldConn // guarded by mu
 	freed    []*Turn     // guarded by mu: of owners that lost the loop asleep
 	dead     bool        // guarded by mu: nobody will look again
+	watched  bool        // guarded by mu until then: a guest watches poller, which stays open
 	pub      published
 }
 
@@ -133,7 +134,7 @@ func (l *Loop) release() {
 		_ = l.timer.Close() // ends the watchdog
 	}
 	for _, fd := range []int{l.poller, l.notifier, l.accept.reserve, l.accept.listener} {
-		if fd >= 0 {
+		if fd >= 0 && !(l.watched && fd == l.poller) {
 			_ = l.k.Close(fd)
 		}
 	}

@@ -299,3 +299,44 @@ func TestGuestComesToItsOwnWork(t *testing.T) {
 		}
 	}
 }
+
+func fcntl(fd int, what uintptr) syscall.Errno {
+	_, _, err := syscall.Syscall(syscall.SYS_FCNTL, uintptr(fd), what, 0)
+	return err
+}
+
+// TestGuestThatComesLate: a server that is stopped before its guest comes, or before the
+// guest's first turn, says so by the first turn, and never closes the descriptor that a
+// guest was given.
+func TestGuestThatComesLate(t *testing.T) {
+	for _, invitedFirst := range []bool{true, false} {
+		s, _ := start(t, server.Config{
+			Handler: server.HandlerFunc(func(x *server.Exchange) { _, _ = x.WriteString("free") }),
+			Seated:  func(*wire.Request) bool { return true },
+		})
+		poller := -1
+		invite := func() {
+			var err error
+			if poller, err = s.Invite(idleGuest{}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if invitedFirst {
+			invite()
+		}
+		if err := s.Shutdown(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if !invitedFirst {
+			if invite(); poller != -1 {
+				t.Errorf("a guest of a server that has ended is given descriptor %d, want none", poller)
+			}
+		} else if err := fcntl(poller, syscall.F_GETFD); err != 0 {
+			t.Errorf("the descriptor of a guest that has not come yet is closed: %v", err)
+		}
+		if _, ended := s.Turn(func() bool { return false }); !ended {
+			t.Errorf("invited first %v: the first turn does not say that the server has ended",
+				invitedFirst)
+		}
+	}
+}

@@ -112,15 +112,14 @@ func (s *Server) Ask(a Asking) error {
 }
 
 // Invite makes guest the one that answers the requests of Config.Seated, in
-// place of seats. It is called once, before Serve. The guest's thread watches the
-// descriptor that comes back, and calls Turn when it is readable.
+// place of seats. It is called once. The guest's thread watches the descriptor that
+// comes back, and calls Turn when it is readable; -1: the loop has ended already.
 func (s *Server) Invite(guest Guest) (poller int, err error) {
 	e, ok := s.impl.(*engine)
 	if !ok || s.cfg.Seated == nil {
 		return -1, errors.New("server: Invite needs loops and Config.Seated")
 	}
-	e.group.Invite(guest)
-	return e.group.Poller(), nil
+	return e.group.Invite(guest), nil
 }
 
 // Turn does what is to be done on the first loop; see loop.Group.Turn. It is

@@ -122,10 +122,14 @@ func (a *asgi) hasNews() bool {
 	return len(a.queue) > 0
 }
 
-// Attach makes the calling thread the guest's.
+// Attach makes the calling thread the guest's. The first turn is asked for, since a
+// stop may have come first: then the loop has ended, and only a turn says so.
 func (a *asgi) Attach() (poller, wakes int, err error) {
-	poller, err = a.srv.Invite(a)
+	if poller, err = a.srv.Invite(a); poller < 0 {
+		poller = a.wake.fd
+	}
 	a.pulse.begin(syscall.Gettid(), a.Rouse)
+	a.Rouse()
 	return poller, a.wake.fd, err
 }
 
