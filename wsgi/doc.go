@@ -41,8 +41,13 @@
 // and shim. The engine is told of messages that were taken 32 at a time, and calls that cannot
 // block tell Go's scheduler nothing. To step a task from here, without the event loop, was tried:
 // an awaitable of Python's own takes 2.6 µs where the future takes 1.7. A body of 1 MB sent back
-// takes 62 % in the kernel, 30 of them its two copies, and 25 % in three copies of ours: to bytes,
-// to the answer, and behind its head.
+// took 62 % in the kernel, 30 of them its two copies, and 25 % in three copies of ours: to bytes,
+// to the answer, and behind its head. The last of them is gone.
+//
+// Beside others, on a slower machine at rest, in requests or messages a second: a WebSocket
+// message sent back 1.72 times uvicorn's, an ASGI answer 1.54 and 1.92 in two runs, a FastAPI
+// document 1.26; a megabyte sent back 2.17 times bjoern's, Django 1.25, a bare answer 0.88 and
+// 1.13, Flask 0.97; the page 0.94 of the view in a loop without a server, bjoern's 0.98.
 //
 // What is Python's is the application's: the view called in a loop without a server takes as
 // long. A send and a receive over TCP are the floor of whoever answers each request. Answers
