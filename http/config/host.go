@@ -26,15 +26,14 @@ func Host(to *string) func(string) error {
 }
 
 // IsHost tells whether v may be a host to listen at: an address, a name for the
-// resolver, or nothing. It is none when it is the scheme of another kind of address
-// with the rest forgotten (unix, fd, tcp), or an IPv4 address with a number above 255:
-// asking the resolver for those only takes time.
+// resolver, or nothing. It is none when it IsScheme, or an IPv4 address with a number
+// above 255: asking the resolver for those only takes time.
 func IsHost(v string) bool {
 	_, errAddr := netip.ParseAddr(v)
 	switch {
 	case strings.Contains(v, ":"), isDotted(v):
 		return errAddr == nil
-	case v == "unix", v == "fd", v == "tcp":
+	case IsScheme(v):
 		return false
 	}
 	for _, r := range v {
@@ -44,6 +43,10 @@ func IsHost(v string) bool {
 	}
 	return true
 }
+
+// IsScheme tells whether v is the beginning of an address of another kind, whose rest was
+// left out, as in --bind unix.
+func IsScheme(v string) bool { return v == "unix" || v == "fd" || v == "tcp" }
 
 // isDotted reports four numbers, of any size.
 func isDotted(v string) bool {

@@ -40,7 +40,7 @@ func parseBind(v, port string) (Bind, error) {
 	switch {
 	case err != nil:
 		return Bind{}, errBind
-	case isScheme(host):
+	case config.IsScheme(host):
 		return Bind{}, fmt.Errorf("%q begins another kind of address: %w", host, errBind)
 	case !isPort(number) || !config.IsHost(host):
 		return Bind{}, errBind
@@ -50,10 +50,6 @@ func parseBind(v, port string) (Bind, error) {
 	}
 	return Bind{"tcp", net.JoinHostPort(host, number)}, nil
 }
-
-// isScheme tells whether host is the beginning of an address whose rest was left out,
-// as in --bind unix. The resolver would be asked for it.
-func isScheme(host string) bool { return host == "unix" || host == "fd" || host == "tcp" }
 
 // unixPathMax is what fits into a sockaddr_un of Linux, with its end.
 const unixPathMax = 107
