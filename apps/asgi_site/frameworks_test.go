@@ -194,11 +194,7 @@ var contractFlow = []testCase{
 		c.chunk()
 	}},
 	{"events-end-with-the-client", func(p *probe) {
-		c := p.dial()
-		c.write(request("GET", p.at("/sse")))
-		c.head("GET")
-		c.chunk()
-		c.Close()
+		gone(p, "/sse", closeConn)
 		p.saw("left")
 	}},
 	{"events-end-with-a-client-that-does-not-read", func(p *probe) {
@@ -209,11 +205,7 @@ var contractFlow = []testCase{
 		p.saw("left")
 	}},
 	{"events-without-a-pause-end-with-the-client", func(p *probe) {
-		c := p.dial()
-		c.write(request("GET", p.at("/sse?keep&pause=0")))
-		c.head("GET")
-		c.chunk()
-		c.Close()
+		gone(p, "/sse?keep&pause=0", closeConn)
 		p.saw("left")
 	}},
 	{"background", func(p *probe) {

@@ -9,8 +9,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -80,11 +78,7 @@ func TestClockThatJumps(t *testing.T) {
 	if v.Told > 0 || v.Doubtful > 0 || v.Returns > len(ls.all) {
 		t.Errorf("%v: want no stream cut, nothing missed and nothing in doubt", v)
 	}
-	for index, pid := range p.Workers(t) {
-		if pid != workers[index] {
-			t.Errorf("worker %d is another process now", index)
-		}
-	}
+	sameWorkers(t, p, workers)
 }
 
 // napper is an application whose views take a quarter of a second, with a limit that
@@ -97,15 +91,8 @@ type napper struct {
 func startNapper(t *testing.T, app string, args ...string) napper {
 	t.Helper()
 	pyserver.M0serveAlone(t)
-	text, err := os.ReadFile("testdata/" + app + ".py")
-	if err != nil {
-		t.Fatal(err)
-	}
-	dir, clock := t.TempDir(), newWallClock(t)
-	if err := os.WriteFile(filepath.Join(dir, app+".py"), text, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	return napper{jumping.Start(t, pyserver.Config{Dir: dir, App: app + ":app", Workers: 2,
+	clock := newWallClock(t)
+	return napper{jumping.Start(t, pyserver.Config{Dir: copied(t, app), App: app + ":app", Workers: 2,
 		Threads: 2, Env: []string{clock.env()}, Args: append([]string{"--timeout", "2"}, args...)}),
 		clock}
 }
@@ -160,11 +147,7 @@ func TestEventLoopAndAClockThatJumps(t *testing.T) {
 		}
 	}
 	c.verdict(t, 8*clients)
-	for index, pid := range p.Workers(t) {
-		if pid != workers[index] {
-			t.Errorf("worker %d is another process now", index)
-		}
-	}
+	sameWorkers(t, p.Process, workers)
 }
 
 // poll opens a long poll of so many seconds, and closes the channel when it is

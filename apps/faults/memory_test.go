@@ -19,15 +19,18 @@ import (
 	"m0serve.dev/apps/internal/smoketest"
 )
 
-// addressSpace is what a process has of it.
-func addressSpace(t *testing.T, pid int) uint64 {
+// memory is what a process has of its address space, and how much of that is resident.
+func memory(t *testing.T, pid int) (space, resident uint64) {
 	t.Helper()
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/statm", pid))
 	if err != nil {
+		t.Fatalf("process %d, which nobody killed: %v", pid, err)
+	}
+	if _, err := fmt.Sscan(string(text), &space, &resident); err != nil {
 		t.Fatal(err)
 	}
-	pages, _ := strconv.ParseUint(strings.Fields(string(text))[0], 10, 64)
-	return pages * uint64(os.Getpagesize())
+	page := uint64(os.Getpagesize())
+	return space * page, resident * page
 }
 
 // view asks for a path on a connection, and tells the status and who answered.
@@ -85,7 +88,8 @@ func TestMemoryOfAWorker(t *testing.T) {
 		workers := p.Workers(t)
 		victim, sibling := workers[0], workers[1]
 		poor, well := connectTo(t, p, victim), connectTo(t, p, sibling)
-		limit(t, victim, syscall.RLIMIT_AS, addressSpace(t, victim)+128<<20)
+		space, _ := memory(t, victim)
+		limit(t, victim, syscall.RLIMIT_AS, space+128<<20)
 		if status, _ := view(poor, "/asks"); status != http.StatusInternalServerError {
 			t.Errorf("a view that asks for too much is answered %d, want 500", status)
 		}

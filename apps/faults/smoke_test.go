@@ -9,6 +9,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"net"
 	"net/http"
@@ -149,6 +150,14 @@ func exit(t *testing.T, p *smoketest.Process) int {
 	t.Helper()
 	until(t, "the end of the service", func() bool { return p.Ended() != "" })
 	return p.Wait(t)
+}
+
+// sameWorkers wants the workers to be the processes that they were.
+func sameWorkers(t *testing.T, p *smoketest.Process, before map[int]int) {
+	t.Helper()
+	if now := p.Workers(t); !maps.Equal(now, before) {
+		t.Errorf("workers %v, want %v as before", now, before)
+	}
 }
 
 // stateOf is the state in a line of /proc/PID/stat.

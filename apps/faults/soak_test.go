@@ -5,10 +5,8 @@
 package faults
 
 import (
-	"fmt"
 	"os"
 	"strconv"
-	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -66,12 +64,8 @@ func sizes(t *testing.T, p *smoketest.Process, pids []int) []size {
 	})
 	all := make([]size, 0, len(pids))
 	for _, pid := range pids {
-		text, err := os.ReadFile(fmt.Sprintf("/proc/%d/statm", pid))
-		if err != nil {
-			t.Fatalf("process %d, which nobody killed: %v", pid, err)
-		}
-		pages, _ := strconv.ParseUint(strings.Fields(string(text))[1], 10, 64)
-		all = append(all, size{pages * uint64(os.Getpagesize()), descriptors(t, pid)})
+		_, resident := memory(t, pid)
+		all = append(all, size{resident, descriptors(t, pid)})
 	}
 	return all
 }
