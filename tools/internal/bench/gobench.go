@@ -5,31 +5,18 @@ package bench
 import (
 	"regexp"
 	"strconv"
-	"strings"
 )
 
-// goBench matches a line of "go test -bench": the name without the number of
-// cores, and the time.
-var goBench = regexp.MustCompile(`(?m)^(Benchmark[^\s]*?)(?:-\d+)?\s+\d+\s+([\d.]+) ns/op`)
-
-// ParseGoBench returns the best time in nanoseconds of every benchmark.
-func ParseGoBench(out string) map[string]float64 {
-	best := map[string]float64{}
-	for _, m := range goBench.FindAllStringSubmatch(out, -1) {
-		ns, err := strconv.ParseFloat(m[2], 64)
-		name := strings.TrimPrefix(m[1], "Benchmark")
-		if was, ok := best[name]; err == nil && (!ok || ns < was) {
-			best[name] = ns
-		}
-	}
-	return best
-}
-
-// A metric of such a line is a number before its unit.
+// A line of "go test -bench" has the name, without the number of cores, and metrics, each
+// a number before its unit.
 var (
+	goTime   = regexp.MustCompile(`(?m)^Benchmark([^\s]*?)(?:-\d+)?\s+\d+\s+([\d.]+) ns/op`)
 	goCPU    = regexp.MustCompile(`(?m)^Benchmark([^\s]*?)(?:-\d+)?\s.*?([\d.e+]+) cpu-ns/op`)
 	goAllocs = regexp.MustCompile(`(?m)^Benchmark([^\s]*?)(?:-\d+)?\s.*?(\d+) allocs/op`)
 )
+
+// ParseGoBench returns the best time in nanoseconds of every benchmark.
+func ParseGoBench(out string) map[string]float64 { return least(goTime, out) }
 
 // ParseGoCPU returns the least time of the processor, in nanoseconds, of every benchmark
 // that says it.

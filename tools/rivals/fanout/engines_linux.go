@@ -24,16 +24,24 @@ type channels struct {
 	subscribers map[chan []byte]bool
 }
 
-func (c *channels) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	mine := make(chan []byte, queueLen)
+func newChannels() *channels { return &channels{subscribers: map[chan []byte]bool{}} }
+
+// subscribe returns the events to come, until leave is called.
+func (c *channels) subscribe() (mine chan []byte, leave func()) {
+	mine = make(chan []byte, queueLen)
 	c.mu.Lock()
 	c.subscribers[mine] = true
 	c.mu.Unlock()
-	defer func() {
+	return mine, func() {
 		c.mu.Lock()
 		delete(c.subscribers, mine)
 		c.mu.Unlock()
-	}()
+	}
+}
+
+func (c *channels) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	mine, leave := c.subscribe()
+	defer leave()
 	w.Header().Set("Content-Type", "text/event-stream")
 	out := http.NewResponseController(w)
 	if out.Flush() != nil {

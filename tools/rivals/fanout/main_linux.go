@@ -19,8 +19,8 @@ import (
 	"net"
 	"net/http"
 	"os"
-	"runtime"
-	"strconv"
+
+	"m0serve.dev/tools/rivals/heap"
 )
 
 // An engine answers GET /events, and publishes.
@@ -54,7 +54,7 @@ func run(name, addr string) error {
 	case "sse":
 		e = newHub()
 	case "nethttp":
-		e = &channels{subscribers: map[chan []byte]bool{}}
+		e = newChannels()
 	case "r3labs":
 		e = newR3labs()
 	case "gosse":
@@ -69,7 +69,7 @@ func run(name, addr string) error {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /ping", func(http.ResponseWriter, *http.Request) {})
 	mux.HandleFunc("GET /memory", func(w http.ResponseWriter, _ *http.Request) {
-		_, _ = io.WriteString(w, memory())
+		_, _ = io.WriteString(w, heap.InUse())
 	})
 	mux.Handle("GET /events", e)
 	mux.HandleFunc("POST /pub", func(w http.ResponseWriter, r *http.Request) {
@@ -85,13 +85,4 @@ func run(name, addr string) error {
 		return serveOurs(ln, mux)
 	}
 	return http.Serve(ln, mux)
-}
-
-// memory is what is in use.
-func memory() string {
-	runtime.GC()
-	runtime.GC() // pools are emptied by the second
-	var m runtime.MemStats
-	runtime.ReadMemStats(&m)
-	return strconv.FormatUint(m.HeapInuse+m.StackInuse, 10)
 }

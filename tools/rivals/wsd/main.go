@@ -15,14 +15,13 @@ import (
 	"net"
 	"net/http"
 	"os"
-	"runtime"
-	"strconv"
 	"time"
 
 	"github.com/lxzan/gws"
 
 	"m0serve.dev/http/server"
 	"m0serve.dev/http/ws"
+	"m0serve.dev/tools/rivals/heap"
 )
 
 // messageMax is what a message may have: the largest of the Autobahn suite has 16 MiB.
@@ -52,7 +51,7 @@ func serve(engine string, ln net.Listener, deflate, context bool) error {
 	case "native":
 		srv, err := server.New(server.Config{Handler: server.HandlerFunc(func(x *server.Exchange) {
 			if string(x.Request().Path) == "/memory" {
-				_, _ = x.WriteString(memory())
+				_, _ = x.WriteString(heap.InUse())
 				return
 			}
 			_ = ws.AcceptExchange(x, options, echo) // what is no opening was answered
@@ -102,17 +101,8 @@ func serveGWS(ln net.Listener, deflate, context bool) error {
 func serveHTTP(ln net.Listener, socket http.HandlerFunc) error {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /memory", func(w http.ResponseWriter, _ *http.Request) {
-		_, _ = io.WriteString(w, memory())
+		_, _ = io.WriteString(w, heap.InUse())
 	})
 	mux.Handle("GET /", socket)
 	return http.Serve(ln, mux)
-}
-
-// memory is what is in use.
-func memory() string {
-	runtime.GC()
-	runtime.GC() // pools are emptied by the second
-	var m runtime.MemStats
-	runtime.ReadMemStats(&m)
-	return strconv.FormatUint(m.HeapInuse+m.StackInuse, 10)
 }
