@@ -19,10 +19,9 @@ const entryBytes = 512
 // An answer is one that is kept. It is never written once it is made.
 type answer struct {
 	status  int
-	fields  fields // of the handler, those of one hop left out
+	fields  fields // of the handler; once it is made, those of one hop are left out
 	values  int    // of all fields
 	body    []byte
-	length  []string // Content-Length, with no room behind it
 	vary    []string // names, sorted
 	variant string   // what the request said in them
 	tags    []string
@@ -30,8 +29,9 @@ type answer struct {
 	life    lifetime
 
 	// Room for the fields of most answers, so that all of it is one piece of memory.
-	someFields [4]field
-	someValues [5]string
+	length, date [1]string // the values of Content-Length and Date
+	someFields   [4]field
+	someValues   [3]string
 }
 
 // A field is one of an answer. Vary is not among them.
@@ -75,13 +75,13 @@ func snapshot(h http.Header) fields {
 	return list
 }
 
-// difference is what is set in h and was not before, with room for a Date, and room
-// for two values. It lies in a where it fits.
-func (a *answer) difference(h http.Header, before fields) (own fields, two []string) {
-	own, room := fields(a.someFields[:0]), a.someValues[:2]
+// difference is what is set in h and was not before, with room for a Date. It lies in
+// a where it fits.
+func (a *answer) difference(h http.Header, before fields) fields {
+	own, room := fields(a.someFields[:0]), a.someValues[:0]
 	if len(h) >= cap(own) {
 		own = make(fields, 0, len(h)+1)
-		room = make([]string, 2, 2+len(h)) // most have one value
+		room = make([]string, 0, len(h)) // most have one value
 	}
 	for name, values := range h {
 		if old := before.of(name); old == nil || !slices.Equal(old, values) {
@@ -90,19 +90,18 @@ func (a *answer) difference(h http.Header, before fields) (own fields, two []str
 			own = append(own, field{name, room[start:len(room):len(room)]})
 		}
 	}
-	return own, room[:2:2]
+	return own
 }
 
-// newAnswer makes an answer of what the handler has set, which becomes the answer's.
+// newAnswer makes an answer of what the handler has set.
 func (u *run) newAnswer(status int, body []byte) *answer {
 	a := u.made
-	a.status, a.body, a.vary = status, trimmed(body), u.vary
-	a.life, a.pattern = u.life, u.inner.Pattern
+	a.status, a.body, a.pattern = status, trimmed(body), u.inner.Pattern
 	a.variant = string(appendVariant(nil, a.vary, &u.inner))
-	connection := strings.Join(u.own.of("Connection"), ",")
-	dated := false
-	a.fields = u.own[:0]
-	for _, f := range u.own {
+	own, dated := a.fields, false
+	connection := strings.Join(own.of("Connection"), ",")
+	a.fields = own[:0]
+	for _, f := range own {
 		switch {
 		case f.name == u.c.cfg.TagField:
 			a.tags = splitTags(f.values)
@@ -113,11 +112,10 @@ func (u *run) newAnswer(status int, body []byte) *answer {
 			dated = dated || f.name == "Date"
 		}
 	}
-	u.two[0] = strconv.Itoa(len(a.body))
-	a.length = u.two[:1:1]
+	a.length[0] = strconv.Itoa(len(a.body))
 	if !dated { // or a client takes it for one of the moment it is sent
-		u.two[1] = u.c.date(a.life.made)
-		a.fields = append(a.fields, field{"Date", u.two[1:]})
+		a.date[0] = u.c.date(a.life.made)
+		a.fields = append(a.fields, field{"Date", a.date[:]})
 		a.values++
 	}
 	return a
@@ -245,7 +243,7 @@ func (a *answer) write(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if a.status != http.StatusNoContent {
-		h["Content-Length"] = a.length
+		h["Content-Length"] = a.length[:]
 	}
 	w.WriteHeader(a.status)
 	if r.Method != http.MethodHead && len(a.body) > 0 {

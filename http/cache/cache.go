@@ -18,8 +18,7 @@ type Cache struct {
 
 	mu      sync.RWMutex
 	store   *store
-	running *flight            // answers that are being made, a list
-	flights map[string]*flight // those that may be waited for, by whole key
+	running *flight // answers that are being made, a list
 
 	closing   context.Context
 	close     context.CancelFunc
@@ -52,10 +51,7 @@ type Stats struct {
 // New makes a cache.
 func New(cfg Config) *Cache {
 	cfg = cfg.filled()
-	c := &Cache{
-		cfg: cfg, store: newStore(cfg.MaxBytes, cfg.MaxEntries),
-		flights: make(map[string]*flight),
-	}
+	c := &Cache{cfg: cfg, store: newStore(cfg.MaxBytes, cfg.MaxEntries)}
 	c.closing, c.close = context.WithCancel(context.Background())
 	return c
 }
@@ -89,11 +85,13 @@ func (c *Cache) Stats() Stats {
 func (c *Cache) Invalidate(keys ...string) (entries int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	table := &c.store.resources
 	for _, key := range keys {
-		if res := c.store.resources[key]; res != nil {
+		key := []byte(key)
+		if res := table.find(table.hash(key), key); res != nil {
+			c.abandonLocked(func(f *flight) bool { return f.res == res })
 			entries += c.removeAllLocked(res)
 		}
-		c.abandonLocked(func(f *flight) bool { return f.primary == key })
 	}
 	return entries
 }
@@ -103,12 +101,12 @@ func (c *Cache) Invalidate(keys ...string) (entries int) {
 func (c *Cache) InvalidatePrefix(prefix string) (entries int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	for key, res := range c.store.resources {
-		if strings.HasPrefix(key, prefix) {
+	for res := range c.store.resources.all() {
+		if strings.HasPrefix(res.key, prefix) {
 			entries += c.removeAllLocked(res)
 		}
 	}
-	c.abandonLocked(func(f *flight) bool { return strings.HasPrefix(f.primary, prefix) })
+	c.abandonLocked(func(f *flight) bool { return strings.HasPrefix(f.res.key, prefix) })
 	return entries
 }
 
@@ -169,40 +167,45 @@ func (c *Cache) appendKey(dst []byte, r *http.Request) []byte {
 	return dst
 }
 
-// A found is what the cache knows of a request.
-type found struct {
-	key     []byte // whole
-	primary int    // of it, the length of the key without the variant
-	pass    bool   // nobody waits for it
+// An asked is what a request asks for. It goes by value, so that its key may be on the
+// stack.
+type asked struct {
+	key     []byte // without the variant, and with some room behind it
+	hash    uint64 // of key
+	variant []byte // behind the key, as much as is known
 }
 
-// findLocked looks for r, whose key without the variant f has, and adds that; the
-// lock may be held for reading only. f goes by value, so that its key may be on the
-// stack.
-func (c *Cache) findLocked(r *http.Request, f found) (found, *answer) {
-	f.key, f.pass = f.key[:f.primary], false
-	res := c.store.resources[string(f.key)]
-	if res == nil {
-		return f, nil
+// A place is what the cache knows of a request.
+type place struct {
+	res    *resource // nil: nothing under its key
+	answer *answer
+	pass   bool // nobody waits for it
+}
+
+// findLocked looks for r, which asks for that, and adds the variant; the lock may be
+// held for reading only.
+func (c *Cache) findLocked(r *http.Request, that asked) (_ asked, p place) {
+	that.variant = nil
+	p.res = c.store.resources.find(that.hash, that.key)
+	if p.res == nil {
+		return that, p
 	}
-	f.key = appendVariant(f.key, res.vary, r)
-	e := res.find(f.key[f.primary:])
+	that.variant = appendVariant(that.key[len(that.key):], p.res.vary, r)
+	e := p.res.find(that.variant)
 	if e == nil {
-		return f, nil
+		return that, p
 	}
 	e.use()
-	f.pass = e.answer == nil && time.Now().Before(e.pass)
-	return f, e.answer
+	p.answer = e.answer
+	p.pass = e.answer == nil && time.Now().Before(e.pass)
+	return that, p
 }
 
 // keepLocked keeps a, or, for nil, notes that nobody shall wait for a while.
-func (c *Cache) keepLocked(r *http.Request, primary string, a *answer) {
-	var own []string
+func (c *Cache) keepLocked(r *http.Request, res *resource, a *answer) {
 	var pass time.Time
-	if a != nil {
-		own = a.vary
-	} else {
+	if a == nil {
 		pass = time.Now().Add(c.cfg.PassFor)
 	}
-	c.store.keep(primary, own, r, a, pass)
+	c.store.keep(res, r, a, pass)
 }

@@ -5,48 +5,43 @@ package cache
 import (
 	"context"
 	"net/http"
-	"time"
 )
 
 // A flight is an answer that is being made, and those who wait for it. Its
 // fields are the Cache's, under its lock; answer is written before done is
 // closed.
 type flight struct {
-	key     string
-	primary string
-	waiting int  // who wants it, who makes it included; at 0 it is cancelled
-	lost    bool // not to be kept: it was invalidated, or nobody wants it
-	ended   bool // those who waited have been told
-	listed  bool // in flights
-	cancel  context.CancelFunc
+	res     *resource
+	variant string // of it, as much as was known
+	waiting int    // who wants it, who makes it included; at 0 it is cancelled
+	lost    bool   // not to be kept: it was invalidated, or nobody wants it
+	ended   bool   // those who waited have been told
+	listed  bool   // in flights of the resource
+	end     *ending
 
 	leadLeft bool
 
 	next, last *flight // that run
+	other      *flight // of the resource
 
 	done   chan struct{} // made by the first who waits
 	answer *answer       // nil: there is none to share
 }
 
-// beginLocked makes a flight and its run, and the context of its handler, which ends
-// with parent, or when nobody waits any more. nil is the context of r without its end.
-func (c *Cache) beginLocked(
-	r *http.Request, f found, parent context.Context,
-) (*run, context.Context) {
-	key := string(f.key)
-	u := &run{c: c, values: detached{r.Context()}}
-	u.f.key, u.f.primary, u.f.waiting = key, key[:f.primary], 1
-	if parent == nil {
-		parent = &u.values
+// beginLocked makes a run for a request that asks for that, and its flight. The
+// handler's context has the values of another one, and does not end with it.
+func (c *Cache) beginLocked(of context.Context, that asked, res *resource) *run {
+	u := &run{c: c}
+	u.ctx.run, u.ctx.of = u, of
+	f := &u.f
+	f.res, f.variant = c.store.open(res, that.hash, that.key), string(that.variant)
+	f.res.runs++
+	f.waiting, f.end = 1, &u.ctx
+	if f.next = c.running; f.next != nil {
+		f.next.last = f
 	}
-	ctx, cancel := context.WithCancel(parent)
-	u.f.cancel = cancel
-	u.f.next = c.running
-	if u.f.next != nil {
-		u.f.next.last = &u.f
-	}
-	c.running = &u.f
-	return u, ctx
+	c.running = f
+	return u
 }
 
 // joinLocked is called by whoever will wait for done.
@@ -56,15 +51,6 @@ func (f *flight) joinLocked() {
 		f.done = make(chan struct{})
 	}
 }
-
-// A detached context has the values of another one and does not end with it, as that
-// of context.WithoutCancel. It needs no memory of its own.
-type detached struct{ of context.Context }
-
-func (d *detached) Deadline() (end time.Time, ok bool) { return end, false }
-func (d *detached) Done() <-chan struct{}              { return nil }
-func (d *detached) Err() error                         { return nil }
-func (d *detached) Value(key any) any                  { return d.of.Value(key) }
 
 // leave is called for whoever waits and does not want the answer any more.
 func (c *Cache) leave(f *flight) {
@@ -85,11 +71,11 @@ func (c *Cache) leaveLocked(f *flight) {
 	f.waiting--
 	switch {
 	case f.ended && f.leadLeft: // what still runs is a stream of that client
-		f.cancel()
+		f.end.cancel()
 	case f.waiting == 0 && !f.ended:
 		f.lost = true
 		c.unlistLocked(f)
-		f.cancel()
+		f.end.cancel()
 	}
 }
 
@@ -103,19 +89,34 @@ func (c *Cache) endRunLocked(f *flight) {
 		c.running = f.next
 	}
 	f.next, f.last = nil, nil
+	f.res.runs--
+	c.store.shut(f.res)
 }
 
 // listLocked lets others wait for f.
 func (c *Cache) listLocked(f *flight) {
-	c.flights[f.key] = f
+	f.other, f.res.flights = f.res.flights, f
 	f.listed = true
 }
 
 func (c *Cache) unlistLocked(f *flight) {
-	if f.listed {
-		delete(c.flights, f.key)
-		f.listed = false
+	if !f.listed {
+		return
 	}
+	at := &f.res.flights
+	for *at != f {
+		at = &(*at).other
+	}
+	*at, f.other, f.listed = f.other, nil, false
+}
+
+// flight is the one of a variant that may be waited for, nil for none.
+func (res *resource) flight(variant []byte) *flight {
+	f := res.flights
+	for f != nil && f.variant != string(variant) {
+		f = f.other
+	}
+	return f
 }
 
 // An outcome says what became of a flight.
@@ -137,9 +138,8 @@ func (c *Cache) end(f *flight, r *http.Request, a *answer, how outcome) {
 	}
 	f.ended = true
 	if f.leadLeft {
-		f.cancel()
+		f.end.cancel()
 	}
-	c.endRunLocked(f)
 	c.unlistLocked(f)
 	f.answer = a
 	if how != failed && !f.lost {
@@ -147,8 +147,9 @@ func (c *Cache) end(f *flight, r *http.Request, a *answer, how outcome) {
 		if how == unshared {
 			kept = nil
 		}
-		c.keepLocked(r, f.primary, kept)
+		c.keepLocked(r, f.res, kept)
 	}
+	c.endRunLocked(f)
 	if f.done != nil {
 		close(f.done)
 	}

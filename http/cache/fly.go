@@ -19,28 +19,22 @@ import (
 type run struct {
 	c      *Cache
 	f      flight
-	values detached // what the handler's context has of the request's
+	ctx    ending // of the handler
 	w      http.ResponseWriter
 	r      *http.Request // as the client sent it
 	inner  http.Request  // as the handler gets it
 	stale  *answer       // for errors; nil: none
 	before fields        // what outer handlers had set
-	made   *answer       // once it has begun; newAnswer fills it
-	own    fields        // what the handler has set, once it has begun
-	two    []string      // room for values
-	vary   []string
-	life   lifetime
-	told   bool // those who wait
-	sent   bool // something has, or its connection is somebody else's
+	made   *answer       // once it has begun, what is known of it; see newAnswer
+	told   bool          // those who wait
+	sent   bool          // something has, or its connection is somebody else's
 	out    capture.Writer
 }
 
 // fly runs the handler and sends its answer, or the stale one.
-func (u *run) fly(
-	ctx context.Context, w http.ResponseWriter, r *http.Request, next http.Handler, stale *answer,
-) {
+func (u *run) fly(w http.ResponseWriter, r *http.Request, next http.Handler, stale *answer) {
 	u.w, u.r = w, r
-	u.inner = *r.WithContext(ctx)
+	u.inner = *r.WithContext(&u.ctx)
 	u.inner.Header = withoutConditions(r.Header)
 	u.before = snapshot(w.Header())
 	if stale != nil && stale.age(time.Now()) < stale.life.fresh+stale.life.staleIfError &&
@@ -50,7 +44,7 @@ func (u *run) fly(
 	u.out.Reset(w, u, u.c.cfg.MaxBody)
 	returned := false
 	defer func() {
-		defer u.f.cancel()
+		defer u.ctx.close()
 		defer u.end(nil, failed)
 		if !returned && u.stale != nil && !u.sent {
 			u.coverPanic(recover())
@@ -84,17 +78,17 @@ func withoutConditions(h http.Header) http.Header {
 // Begun implements capture.Owner.
 func (u *run) Begun(status int) capture.Verdict {
 	h := u.w.Header()
-	u.made = new(answer)
-	u.own, u.two = u.made.difference(h, u.before)
+	a := new(answer)
+	u.made, a.fields = a, a.difference(h, u.before)
 	delete(h, u.c.cfg.TagField)
 	if status >= 500 && u.stale != nil {
 		u.sendStale()
 		return capture.Drop
 	}
-	var ok bool
-	u.life, ok = u.c.cfg.lifetimeOf(u.r, status, u.own, time.Now())
-	vary, comparable := varyOf(u.own)
-	if u.vary = vary; !ok || !comparable {
+	var ok, comparable bool
+	a.life, ok = u.c.cfg.lifetimeOf(u.r, status, a.fields, time.Now())
+	a.vary, comparable = varyOf(a.fields)
+	if !ok || !comparable {
 		how := unshared
 		if status >= 500 {
 			how = failed
@@ -151,41 +145,40 @@ func (u *run) coverPanic(p any) {
 	}
 	u.c.counts.panics.Add(1)
 	u.c.cfg.Log.LogAttrs(u.r.Context(), slog.LevelError, "cache: a stale answer covers a panic",
-		slog.String("key", u.f.primary), slog.String("panic", fmt.Sprint(p)))
+		slog.String("key", u.f.res.key), slog.String("panic", fmt.Sprint(p)))
 	u.sendStale()
 }
 
 // refreshLocked renews a stale answer behind its client's back, unless too many
 // are being renewed already. The handler's context has nothing of the client's:
 // that may end before it, and what its values say is no matter of a shared answer.
-func (c *Cache) refreshLocked(r *http.Request, next http.Handler, f found) {
+func (c *Cache) refreshLocked(r *http.Request, next http.Handler, that asked, res *resource) {
 	if c.closing.Err() != nil || int(c.renewing.Load()) >= c.cfg.Refreshes {
 		return
 	}
-	u, ctx := c.beginLocked(r, f, c.closing)
+	u := c.beginLocked(nil, that, res)
+	u.ctx.asked, u.ctx.end = context.WithTimeout(c.closing, c.cfg.RefreshTimeout)
 	c.listLocked(&u.f)
-	ctx, cancel := context.WithTimeout(ctx, c.cfg.RefreshTimeout)
-	inner := r.Clone(ctx)
+	inner := r.Clone(u.ctx.asked)
 	inner.Method, inner.Body = http.MethodGet, http.NoBody
 	c.renewing.Add(1)
 	c.refreshes.Go(func() {
 		defer c.renewing.Add(-1)
-		defer cancel()
-		c.refresh(ctx, inner, next, u)
+		c.refresh(inner, next, u)
 	})
 }
 
 // refresh runs the handler with nobody at the other end.
-func (c *Cache) refresh(ctx context.Context, r *http.Request, next http.Handler, u *run) {
+func (c *Cache) refresh(r *http.Request, next http.Handler, u *run) {
 	defer func() {
 		if p := recover(); p != nil && p != http.ErrAbortHandler {
 			c.counts.panics.Add(1)
-			c.cfg.Log.LogAttrs(ctx, slog.LevelError, "cache: a refresh panicked",
-				slog.String("key", u.f.primary), slog.String("panic", fmt.Sprint(p)))
+			c.cfg.Log.LogAttrs(r.Context(), slog.LevelError, "cache: a refresh panicked",
+				slog.String("key", u.f.res.key), slog.String("panic", fmt.Sprint(p)))
 		}
 	}()
 	c.counts.refreshed.Add(1)
-	u.fly(ctx, &nobody{header: make(http.Header)}, r, next, nil)
+	u.fly(&nobody{header: make(http.Header)}, r, next, nil)
 }
 
 // errNobody ends a handler that streams to nobody.

@@ -3,7 +3,6 @@
 package cache
 
 import (
-	"context"
 	"net/http"
 	"time"
 
@@ -34,21 +33,21 @@ func (c *Cache) Wrap(next http.Handler) http.Handler {
 
 func (c *Cache) serve(w http.ResponseWriter, r *http.Request, next http.Handler, way way) {
 	var room [256]byte
-	f := found{key: c.appendKey(room[:0], r)}
-	f.primary = len(f.key)
-	if c.serveFresh(w, r, f) {
+	that := asked{key: c.appendKey(room[:0], r)}
+	that.hash = c.store.resources.hash(that.key)
+	if c.serveFresh(w, r, that) {
 		return
 	}
 	for range triesMax {
-		d := c.decide(w, r, next, way, f)
+		d := c.decide(w, r, next, way, that)
 		switch {
 		case d.done:
 			return
 		case d.run != nil:
-			d.run.lead(d.ctx, w, r, next, d.stale)
+			d.run.lead(w, r, next, d.stale)
 			return
 		case d.flight == nil: // nobody waits for it
-			c.alone(w, r, next, f, d.stale)
+			c.alone(w, r, next, that, d.stale)
 			return
 		}
 		select {
@@ -60,7 +59,7 @@ func (c *Cache) serve(w http.ResponseWriter, r *http.Request, next http.Handler,
 		}
 		switch a := d.flight.answer; {
 		case a == nil:
-			c.alone(w, r, next, f, d.stale)
+			c.alone(w, r, next, that, d.stale)
 			return
 		case a.fits(r):
 			c.counts.shared.Add(1)
@@ -68,14 +67,15 @@ func (c *Cache) serve(w http.ResponseWriter, r *http.Request, next http.Handler,
 			return
 		}
 	}
-	c.alone(w, r, next, f, nil)
+	c.alone(w, r, next, that, nil)
 }
 
 // serveFresh is the short way of a hit, under a lock that hits share.
-func (c *Cache) serveFresh(w http.ResponseWriter, r *http.Request, f found) bool {
+func (c *Cache) serveFresh(w http.ResponseWriter, r *http.Request, that asked) bool {
 	c.mu.RLock()
-	_, a := c.findLocked(r, f)
+	_, p := c.findLocked(r, that)
 	c.mu.RUnlock()
+	a := p.answer
 	if a == nil {
 		return false
 	}
@@ -93,17 +93,19 @@ func (c *Cache) serveFresh(w http.ResponseWriter, r *http.Request, f found) bool
 type decision struct {
 	done   bool // it was answered
 	run    *run
-	ctx    context.Context // of the run
 	flight *flight
 	stale  *answer // for errors; nil: none
 }
 
 func (c *Cache) decide(
-	w http.ResponseWriter, r *http.Request, next http.Handler, way way, f found,
+	w http.ResponseWriter, r *http.Request, next http.Handler, way way, that asked,
 ) (d decision) {
 	c.mu.Lock()
-	f, a := c.findLocked(r, f)
-	d.flight, d.stale = c.flights[string(f.key)], a
+	that, p := c.findLocked(r, that)
+	a := p.answer
+	if d.stale = a; p.res != nil {
+		d.flight = p.res.flight(that.variant)
+	}
 	var now time.Time
 	if a != nil {
 		now = time.Now()
@@ -112,7 +114,7 @@ func (c *Cache) decide(
 	case a != nil && a.age(now) < a.life.fresh+a.life.staleWhile:
 		fresh := a.age(now) < a.life.fresh // it came meanwhile
 		if !fresh && d.flight == nil {
-			c.refreshLocked(r, next, f)
+			c.refreshLocked(r, next, that, p.res)
 		}
 		c.mu.Unlock()
 		c.countUse(fresh)
@@ -130,12 +132,12 @@ func (c *Cache) decide(
 		next.ServeHTTP(w, r)
 		d.done = true
 		return d
-	case f.pass:
+	case p.pass:
 		d.flight = nil
 	case d.flight != nil:
 		d.flight.joinLocked()
 	default:
-		d.run, d.ctx = c.beginLocked(r, f, nil)
+		d.run = c.beginLocked(r.Context(), that, p.res)
 		c.listLocked(&d.run.f)
 	}
 	c.mu.Unlock()
@@ -153,24 +155,19 @@ func (c *Cache) countUse(fresh bool) {
 // alone runs the handler for r and nobody else. What it says is kept all the
 // same where it may be.
 func (c *Cache) alone(
-	w http.ResponseWriter, r *http.Request, next http.Handler, f found, stale *answer,
+	w http.ResponseWriter, r *http.Request, next http.Handler, that asked, stale *answer,
 ) {
 	c.mu.Lock()
-	u, ctx := c.beginLocked(r, f, nil) // in no list, so that nobody waits for it
+	res := c.store.resources.find(that.hash, that.key)
+	u := c.beginLocked(r.Context(), that, res) // in no list, so that nobody waits for it
 	c.mu.Unlock()
-	u.lead(ctx, w, r, next, stale)
+	u.lead(w, r, next, stale)
 }
 
 // lead runs the handler for a flight, in the place of all who wait for it.
-func (u *run) lead(
-	ctx context.Context, w http.ResponseWriter, r *http.Request, next http.Handler, stale *answer,
-) {
+func (u *run) lead(w http.ResponseWriter, r *http.Request, next http.Handler, stale *answer) {
 	u.c.counts.misses.Add(1)
-	if r.Context().Done() != nil {
-		stop := context.AfterFunc(r.Context(), func() { u.c.leaveLead(&u.f) })
-		defer stop()
-	}
-	u.fly(ctx, w, r, next, stale)
+	u.fly(w, r, next, stale)
 }
 
 // serveChange hands on a request that changes something.

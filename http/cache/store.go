@@ -3,7 +3,6 @@
 package cache
 
 import (
-	"hash/maphash"
 	"math/bits"
 	"net/http"
 	"slices"
@@ -27,8 +26,8 @@ type store struct {
 	maxBytes   int64
 	maxEntries int
 
-	resources map[string]*resource // by the key without the variant
-	count     int                  // entries
+	resources table // by the key without the variant
+	count     int   // entries
 	tagged    map[string]map[*entry]struct{}
 	small     queue
 	main      queue
@@ -37,20 +36,27 @@ type store struct {
 }
 
 // A resource is what is known under one key. It holds its entries in a list, and by
-// their variants as soon as there are two.
+// their variants as soon as there are two; and the flights that may be waited for. It is
+// there for as long as it has an entry or somebody who makes an answer for it.
 type resource struct {
 	key      string
-	vary     []string // of all its answers so far; replaced, never written
+	hash     uint64    // of key
+	below    *resource // in the slot of the table
+	vary     []string  // of all its answers so far; replaced, never written
 	first    *entry
 	variants map[string]*entry // nil: first is the only one
+	flights  *flight           // a list
+	runs     int               // whose flight is of it, waited for or not
+
+	entry *entry // one that lies in a piece of memory with it; nil: it was taken
 }
 
 // An entry is one variant of a resource.
 type entry struct {
 	variant string
-	hash    uint64 // of key and variant
 	res     *resource
 	answer  *answer   // nil: nobody waits here until pass
+	tagged  bool      // answer has tags
 	pass    time.Time // end of that
 	size    int64
 	uses    atomic.Int32
@@ -135,7 +141,6 @@ func (q *queue) remove(e *entry) {
 // ghosts are the hashes of what has left the small queue, the last max at most: each
 // has one slot, which another one may take.
 type ghosts struct {
-	seed  maphash.Seed
 	slots []ghost // a power of two of them; nil: nothing has left
 	count uint64  // of all that were added
 	max   int
@@ -164,14 +169,6 @@ func (g *ghosts) has(hash uint64) bool {
 	return s.hash == hash && s.at != 0 && g.count-s.at < uint64(g.max)
 }
 
-func (g *ghosts) hashOf(key, variant string) uint64 {
-	h := maphash.String(g.seed, key)
-	if variant != "" {
-		h = bits.RotateLeft64(h, 1) ^ maphash.String(g.seed, variant)
-	}
-	return h
-}
-
 func newStore(maxBytes int64, maxEntries int) *store {
 	s := &store{maxBytes: maxBytes, maxEntries: maxEntries}
 	s.clear()
@@ -179,10 +176,10 @@ func newStore(maxBytes int64, maxEntries int) *store {
 }
 
 func (s *store) clear() {
-	s.resources = make(map[string]*resource)
+	s.resources = newTable()
 	s.tagged = make(map[string]map[*entry]struct{})
 	s.small, s.main = queue{}, queue{}
-	s.ghosts = ghosts{seed: maphash.MakeSeed(), max: s.maxEntries}
+	s.ghosts = ghosts{max: s.maxEntries}
 }
 
 func (s *store) bytes() int64 { return s.small.bytes + s.main.bytes }
@@ -194,37 +191,61 @@ func (e *entry) use() {
 	}
 }
 
-// keep keeps a under key for requests that say what r says in vary and in all that
-// others under the key depend on. nil is a note that nobody waits until pass.
-// Entries whose variants told less apart are not found any more and leave in time.
-func (s *store) keep(key string, vary []string, r *http.Request, a *answer, pass time.Time) {
-	res := s.resources[key]
+// hashOf is the hash of an entry's key and variant.
+func (s *store) hashOf(e *entry) uint64 { return s.resources.hashOf(e.res.hash, e.variant) }
+
+// open is the resource of a key, made where there is none, with an entry beside it.
+func (s *store) open(res *resource, hash uint64, key []byte) *resource {
 	if res != nil {
+		return res
+	}
+	both := &struct {
+		resource
+		entry
+	}{resource: resource{key: string(key), hash: hash}}
+	both.resource.entry = &both.entry
+	s.resources.add(&both.resource)
+	return &both.resource
+}
+
+// shut forgets a resource of which nothing is known any more.
+func (s *store) shut(res *resource) {
+	if res.first == nil && res.runs == 0 {
+		s.resources.remove(res)
+	}
+}
+
+// keep keeps a for requests that say what r says in what a depends on and in all that
+// others of the resource do. nil is a note that nobody waits until pass. Entries whose
+// variants told less apart are not found any more and leave in time.
+func (s *store) keep(res *resource, r *http.Request, a *answer, pass time.Time) {
+	vary, variant := res.vary, ""
+	if a != nil {
 		var ok bool
-		if vary, ok = widen(res.vary, vary); !ok {
+		if vary, ok = widen(vary, a.vary); !ok {
 			return
 		}
 	}
-	variant := string(appendVariant(nil, vary, r))
-	var e *entry
-	if res != nil {
-		e = res.find([]byte(variant))
+	if a != nil && len(vary) == len(a.vary) {
+		variant = a.variant
+	} else {
+		variant = string(appendVariant(nil, vary, r))
 	}
-	in := &s.small
+	e, in := res.find([]byte(variant)), &s.small
 	if e != nil {
 		in = e.in
 		in.remove(e)
 		s.untag(e)
 	} else {
-		e = s.add(res, key, variant)
-		if s.ghosts.has(e.hash) {
+		e = s.add(res, variant)
+		if s.ghosts.has(s.hashOf(e)) {
 			in = &s.main
 		}
 	}
-	e.res.vary = vary
-	e.answer, e.pass, e.size = a, pass, entryBytes+int64(len(key)+len(variant))
+	res.vary = vary
+	e.answer, e.pass, e.size = a, pass, entryBytes+int64(len(res.key)+len(variant))
 	if a != nil {
-		e.size = a.size(key)
+		e.size = a.size(res.key)
 		s.tag(e)
 	}
 	in.push(e)
@@ -233,20 +254,12 @@ func (s *store) keep(key string, vary []string, r *http.Request, a *answer, pass
 	}
 }
 
-// add makes an entry, and its resource in one piece with it where there is none.
-func (s *store) add(res *resource, key, variant string) *entry {
-	var e *entry
-	if res == nil {
-		both := &struct {
-			resource
-			entry
-		}{resource: resource{key: key}}
-		res, e = &both.resource, &both.entry
-		s.resources[key] = res
-	} else {
+func (s *store) add(res *resource, variant string) *entry {
+	e := res.entry
+	if res.entry = nil; e == nil {
 		e = new(entry)
 	}
-	e.variant, e.hash = variant, s.ghosts.hashOf(key, variant)
+	e.variant = variant
 	res.add(e)
 	s.count++
 	return e
@@ -254,6 +267,9 @@ func (s *store) add(res *resource, key, variant string) *entry {
 
 // widen adds what an answer depends on to what others do.
 func widen(old, vary []string) (all []string, ok bool) {
+	if slices.Equal(old, vary) {
+		return old, len(old) <= varyMax
+	}
 	all = append(slices.Clone(old), vary...)
 	slices.Sort(all)
 	all = slices.Compact(all)
@@ -270,7 +286,7 @@ func (s *store) evict() {
 			s.main.push(e)
 			return
 		}
-		s.ghosts.add(e.hash)
+		s.ghosts.add(s.hashOf(e))
 		s.forget(e)
 		s.evictions++
 		return
@@ -298,13 +314,12 @@ func (s *store) forget(e *entry) {
 	s.untag(e)
 	e.answer = nil
 	e.res.remove(e)
-	if e.res.first == nil {
-		delete(s.resources, e.res.key)
-	}
+	s.shut(e.res)
 	s.count--
 }
 
 func (s *store) tag(e *entry) {
+	e.tagged = len(e.answer.tags) > 0
 	for _, t := range e.answer.tags {
 		if s.tagged[t] == nil {
 			s.tagged[t] = make(map[*entry]struct{})
@@ -314,9 +329,10 @@ func (s *store) tag(e *entry) {
 }
 
 func (s *store) untag(e *entry) {
-	if e.answer == nil {
+	if !e.tagged { // its answer need not be fetched into a cache of the processor
 		return
 	}
+	e.tagged = false
 	for _, t := range e.answer.tags {
 		delete(s.tagged[t], e)
 		if len(s.tagged[t]) == 0 {
