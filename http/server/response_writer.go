@@ -60,9 +60,12 @@ func (w *responseWriter) WriteHeader(code int) {
 // putHeader gives the header to the engine.
 func (w *responseWriter) putHeader() {
 	x := w.e.x
-	w.announce()
 	var some [8]headerField
-	fields := w.fields(some[:0])
+	fields, all := w.common(some[:0])
+	if !all {
+		w.announce()
+		fields = w.fields(some[:0])
+	}
 	w.sniff = true
 	for i := range fields {
 		name, values := fields[i].name, fields[i].values
@@ -89,6 +92,23 @@ type headerField struct {
 	name   string
 	values []string
 }
+
+// common are the fields that most answers have, in the order of their names. all: there
+// are no others. To look for two is less work than to walk through the map.
+func (w *responseWriter) common(fields []headerField) (_ []headerField, all bool) {
+	if len(w.header) > len(commonNames) {
+		return nil, false
+	}
+	for _, name := range commonNames {
+		if values, has := w.header[name]; has {
+			fields = append(fields, headerField{name, values})
+		}
+	}
+	return fields, len(fields) == len(w.header)
+}
+
+// commonNames is never written.
+var commonNames = [...]string{"Content-Length", "Content-Type"}
 
 // fields are the header fields to send, in the order of their names.
 func (w *responseWriter) fields(fields []headerField) []headerField {
@@ -194,6 +214,10 @@ func (w *responseWriter) finish() {
 	}
 	for _, name := range w.trailers {
 		w.putTrailer(name, w.header[name])
+	}
+	var some [len(commonNames)]headerField
+	if _, all := w.common(some[:0]); all {
+		return // none is a trailer
 	}
 	for name, values := range w.header {
 		if cut, is := strings.CutPrefix(name, http.TrailerPrefix); is {

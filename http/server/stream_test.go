@@ -142,6 +142,30 @@ func TestTrailersBothWays(t *testing.T) {
 	}
 }
 
+// A header of common fields is not walked through, so what joins them must be seen.
+func TestTrailersJoinCommonFields(t *testing.T) {
+	for _, before := range [][]string{nil, {"Content-Type"}, {"Content-Type", "X-Before"}} {
+		_, addr := stdServer(t, func(w http.ResponseWriter, _ *http.Request) {
+			for _, name := range before {
+				w.Header().Set(name, "text/css")
+			}
+			_, _ = io.WriteString(w, "hello")
+			w.Header().Set(http.TrailerPrefix+"X-More", "late")
+		})
+		c, r := dial(t, addr)
+		send(t, c, helloRequest)
+		res, body := answer(t, r, "GET")
+		if more := res.Trailer.Get("X-More"); body != "hello" || more != "late" {
+			t.Errorf("with %q: answer = %q, trailer %q, want hello, late", before, body, more)
+		}
+		for _, name := range before {
+			if got := res.Header.Get(name); got != "text/css" {
+				t.Errorf("with %q: %s = %q, want text/css", before, name, got)
+			}
+		}
+	}
+}
+
 func TestContinueIsSentWhenTheBodyIsRead(t *testing.T) {
 	_, addr := stdServer(t, func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/noread" {
