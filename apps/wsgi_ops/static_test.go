@@ -13,6 +13,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -146,6 +147,25 @@ func TestMetrics(t *testing.T) {
 	if text, kind := scrape(t, address, ""); !strings.HasPrefix(kind, "text/plain") ||
 		strings.Contains(text, "# EOF") {
 		t.Errorf("without a wish: type %q", kind)
+	}
+}
+
+// A worker that does not answer is shown as silent, and hides nothing of the others.
+func TestMetricsOfAStoppedWorker(t *testing.T) {
+	t.Parallel()
+	address := "127.0.0.1:" + strconv.Itoa(smoketest.FreePort(t))
+	p := site{args: []string{"--workers", "2", "--metrics", address}}.start(t)
+	pid := p.Workers(t)[1]
+	answeredBy(t, p, pid)
+	smoketest.Kill(t, pid, syscall.SIGSTOP)
+	t.Cleanup(func() { smoketest.Kill(t, pid, syscall.SIGCONT) })
+	text, _ := scrape(t, address, "")
+	for _, want := range []string{
+		`m0_worker_up{worker="0"} 1`, `m0_worker_up{worker="1"} 0`, `m0_connections{worker="0"} `,
+	} {
+		if !strings.Contains(text, want) {
+			t.Errorf("worker 1 is stopped, and the metrics have no %s:\n%s", want, text)
+		}
 	}
 }
 

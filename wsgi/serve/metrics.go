@@ -20,10 +20,11 @@ import (
 )
 
 // The supervisor answers on --metrics. It asks each worker over an abstract unix
-// socket, whose name only their common family knows, and leaves out one that does
-// not answer in time: a stuck worker does not hide the others.
+// socket, whose name only their common family knows, and shows one that does not
+// answer in time as silent: a stuck worker does not hide the others.
 const (
-	metricsWait  = 300 * time.Millisecond
+	// metricsWait is long for a worker and short for who scrapes: ten seconds are usual.
+	metricsWait  = 2 * time.Second
 	metricsBytes = 1 << 20
 	// metricsTimeout bounds a scrape on the outside.
 	metricsTimeout = 5 * time.Second
@@ -40,9 +41,8 @@ type collector struct {
 	page       *bus.Page
 }
 
-func (c *collector) collect(context.Context) []metrics.Worker {
+func (c *collector) collect(context.Context) (all []metrics.Worker, silent []int) {
 	var mu sync.Mutex
-	var all []metrics.Worker
 	var asked sync.WaitGroup
 	for place := range c.page.Workers() {
 		if c.page.Worker(place).State() == bus.Vacant {
@@ -50,16 +50,17 @@ func (c *collector) collect(context.Context) []metrics.Worker {
 		}
 		asked.Go(func() {
 			w, err := askWorker(metricsSocket(c.supervisor, place))
+			mu.Lock()
+			defer mu.Unlock()
 			if err != nil {
+				silent = append(silent, place)
 				return
 			}
-			mu.Lock()
 			all = append(all, w)
-			mu.Unlock()
 		})
 	}
 	asked.Wait()
-	return metrics.Merge(all)
+	return metrics.Merge(all), silent
 }
 
 func askWorker(socket string) (w metrics.Worker, err error) {

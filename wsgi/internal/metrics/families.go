@@ -53,9 +53,23 @@ func partly[S any](
 	return all
 }
 
-// Append appends the figures of the workers in the format of contentType.
-func Append(dst []byte, contentType string, workers []Worker) []byte {
+// up is the one family that a worker without an answer is in.
+var up = open.Family{Name: "m0_worker_up", Kind: gauge,
+	Help: "1 for a worker that said its figures, 0 for one that did not in time."}
+
+// Append appends the figures of the workers in the format of contentType, and which
+// workers were silent, by their indexes.
+func Append(dst []byte, contentType string, workers []Worker, silent ...int) []byte {
 	t := open.NewWriter(dst, contentType)
+	t.Begin(up)
+	for i := range workers {
+		t.Base("worker", strconv.Itoa(workers[i].Index))
+		t.Sample(1)
+	}
+	for _, index := range silent {
+		t.Base("worker", strconv.Itoa(index))
+		t.Sample(0)
+	}
 	for _, r := range readings() {
 		t.Begin(r.Family)
 		for i := range workers {

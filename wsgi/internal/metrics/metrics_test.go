@@ -106,6 +106,7 @@ func TestEveryFigureIsShown(t *testing.T) {
 	}{
 		{"m0_worker_info", `version="te\"x\\t\n",python="te\"x\\t\n",` +
 			`interface="te\"x\\t\n"`, 1},
+		{"m0_worker_up", "", 1},
 		{"m0_connections", "", num(w.Server.Conns)},
 		{"m0_connections_held", "", num(w.Server.Held)},
 		{"m0_requests_total", "", num(w.Server.Requests)},
@@ -207,6 +208,25 @@ func TestPlainText(t *testing.T) {
 	}
 }
 
+// A worker that does not answer has no figures, and is shown.
+func TestSilentWorker(t *testing.T) {
+	for _, workers := range [][]Worker{nil, {full(0)}} {
+		doc := string(Append(nil, open.OpenMetrics, workers, 1, 4))
+		got, err := metricstest.Parse(doc)
+		if err != nil {
+			t.Fatalf("%v in\n%s", err, doc)
+		}
+		for _, silent := range []string{`worker="1"`, `worker="4"`} {
+			if up, ok := got["m0_worker_up{"+silent+"}"]; !ok || up != 0 {
+				t.Errorf("a silent worker is up: %v, %v; want 0", up, ok)
+			}
+			if n := strings.Count(doc, silent); n != 1 {
+				t.Errorf("%s has %d figures, want 1", silent, n)
+			}
+		}
+	}
+}
+
 func TestDurations(t *testing.T) {
 	for i, want := range open.Seconds() {
 		if got := bounds[i].Seconds(); got != want || len(open.Seconds()) != len(bounds) {
@@ -277,7 +297,9 @@ func TestWorkerSurvivesJSON(t *testing.T) {
 }
 
 func TestHandler(t *testing.T) {
-	h := &Handler{Collect: func(context.Context) []Worker { return []Worker{full(0)} }}
+	h := &Handler{Collect: func(context.Context) ([]Worker, []int) {
+		return []Worker{full(0)}, []int{1}
+	}}
 	for name, handler := range map[string]http.Handler{
 		"net/http": h, "native": loop.OverHTTP(h, 0),
 	} {
@@ -293,7 +315,7 @@ func TestHandler(t *testing.T) {
 			}
 			body, _ := io.ReadAll(res.Body)
 			res.Body.Close()
-			want := string(Append(nil, kind, []Worker{full(0)}))
+			want := string(Append(nil, kind, []Worker{full(0)}, 1))
 			if res.Header.Get("Content-Type") != kind || string(body) != want ||
 				res.Header.Get("Cache-Control") != "no-store" {
 				t.Errorf("%s, Accept %q: %v, %d bytes; want %s, %d bytes", name, accept, res.Header,

@@ -12,8 +12,9 @@ import (
 
 // A Handler answers with the figures that Collect gathers.
 type Handler struct {
-	// Collect may ask siblings; it is bounded by its context.
-	Collect func(ctx context.Context) []Worker
+	// Collect may ask siblings, and says which of them did not answer; it is bounded
+	// by its context.
+	Collect func(ctx context.Context) (workers []Worker, silent []int)
 }
 
 // Serve answers x, whatever its path is. Collect may block like any handler.
@@ -31,12 +32,14 @@ func (h *Handler) Serve(x *loop.Exchange) {
 	} {
 		_ = x.Field(f[0], f[1]) // constants
 	}
-	_, _ = x.Write(Append(nil, kind, h.Collect(x.Context()))) // the peer may be gone
+	workers, silent := h.Collect(x.Context())
+	_, _ = x.Write(Append(nil, kind, workers, silent...)) // the peer may be gone
 }
 
 // ServeHTTP is Serve for net/http.
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	open.Answer(w, r, func(dst []byte, kind string) []byte {
-		return Append(dst, kind, h.Collect(r.Context()))
+		workers, silent := h.Collect(r.Context())
+		return Append(dst, kind, workers, silent...)
 	})
 }
