@@ -92,22 +92,22 @@ func (c *corpusClient) pause(d time.Duration) {
 	}
 }
 
-// settle waits until the server has closed, or has said nothing for a while.
-func (c *corpusClient) settle(quiet, limit time.Duration) (closed bool) {
-	end := time.Now().Add(limit)
-	for last := -1; time.Now().Before(end); {
-		n := len(c.bytes())
-		if n == last && n > 0 {
-			limit = 0
+// settle waits until the server has closed, or has said nothing twice for a while behind
+// answers that are whole. It gives up when nothing comes for as long as limit.
+func (c *corpusClient) settle(quiet, limit time.Duration, methods []string) (closed bool) {
+	last, silent := -1, 0
+	for end := time.Now().Add(limit); time.Now().Before(end) && silent < 2; {
+		raw := c.bytes()
+		switch {
+		case len(raw) != last:
+			last, silent, end = len(raw), 0, time.Now().Add(limit)
+		case last > 0 && (silent > 0 || parseAnswers(raw, methods).bad == nil):
+			silent++
 		}
-		last = n
 		select {
 		case <-c.closed:
 			return true
 		case <-time.After(quiet):
-			if limit == 0 {
-				return false
-			}
 		}
 	}
 	return false
@@ -209,8 +209,13 @@ func runCorpusCase(c *corpus.Case, addr string, handled *atomic.Int64) error {
 	for _, step := range c.Steps {
 		client.step(step)
 	}
+	methods := c.Methods
+	if methods == nil {
+		method, _, _ := strings.Cut(c.Raw, " ")
+		methods = []string{method}
+	}
 	limit := time.Duration(max(c.WaitMs, 1500)) * time.Millisecond
-	closed := client.settle(150*time.Millisecond, limit)
+	closed := client.settle(150*time.Millisecond, limit, methods)
 	if c.Closes != nil && *c.Closes && !closed {
 		select {
 		case <-client.closed:
@@ -219,11 +224,6 @@ func runCorpusCase(c *corpus.Case, addr string, handled *atomic.Int64) error {
 		}
 	}
 	raw := client.bytes()
-	methods := c.Methods
-	if methods == nil {
-		method, _, _ := strings.Cut(c.Raw, " ")
-		methods = []string{method}
-	}
 	err = checkCorpus(c, parseAnswers(raw, methods), int(handled.Load()), closed)
 	if err != nil {
 		return fmt.Errorf("%w\nanswer: %.300q", err, raw)
