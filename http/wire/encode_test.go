@@ -101,7 +101,8 @@ func TestCanonicalName(t *testing.T) {
 			names = append(names, name, strings.ToLower(name), strings.ToUpper(name))
 		}
 	}
-	names = append(names, "x", "-", "a--B", "x_Y", "1a-2b", "sEC-fetch-DEST2", "", "A|`~")
+	names = append(names, "x", "-", "a--B", "x_Y", "1a-2b", "sEC-fetch-DEST2", "", "A|`~",
+		"az-za", "AZ-ZA")
 	for _, name := range names {
 		want := textproto.CanonicalMIMEHeaderKey(name)
 		if got := CanonicalName([]byte(name)); got != want {

@@ -114,6 +114,11 @@ func TestResponseToMethod(t *testing.T) {
 	if _, _, err := readResponse(large, "GET", 100); err != ErrBodyTooLarge {
 		t.Errorf("11 bytes of at most 10: %v, want %v", err, ErrBodyTooLarge)
 	}
+	empty := strings.Replace(text, "5", "0", 1)
+	if _, d, err := readResponse(empty, "GET", 100); err != nil || !d.Done() {
+		t.Errorf("a body of 0 bytes: done %v, %v, want done, not until the connection ends",
+			d.Done(), err)
+	}
 	resp, _, err := readResponse(large, "HEAD", 100)
 	if err != nil || resp.ContentLength != 11 || resp.Interim() {
 		t.Errorf("11 bytes to HEAD: %+v, %v", resp, err)
