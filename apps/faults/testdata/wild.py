@@ -40,6 +40,14 @@ def holds(environ):
     ctypes.PyDLL(None).read(reading, ctypes.create_string_buffer(1), 1)
 
 
+def clings(environ):
+    """Holds the interpreter as holds does, until the pipe that is named gives a byte."""
+    reading = os.open(environ["QUERY_STRING"], os.O_RDWR)
+    os.write(2, b"wild clings\n")
+    ctypes.PyDLL(None).read(reading, ctypes.create_string_buffer(1), 1)
+    return b"wild\n"
+
+
 def locks(environ):
     """Waits for itself."""
     print("wild locks", file=sys.stderr)
@@ -77,7 +85,7 @@ def hoards(environ):
 
 
 VIEWS = {"/" + view.__name__: view for view in (
-    word, raises, leaves, drops, crashes, holds, locks, naps, asks, hoards)}
+    word, raises, leaves, drops, crashes, holds, clings, locks, naps, asks, hoards)}
 
 
 def app(environ, start_response):
