@@ -54,4 +54,24 @@
 // that are ready at the same moment are sent together, sixteen at most, since a client that
 // is woken for each costs more than the view; what has been loaded is frozen for Python's
 // collector; Go's sysmon, which woke up to 3,000 times a second, rests.
+//
+// # Where the memory goes
+//
+// MB of Pss, of a worker that has answered a bare application once (CPython 3.11), by smaps;
+// the interpreter alone, asleep, has 3.9 of which nearly all is here too:
+//
+//	                                         worker   supervisor
+//	Python: interpreter and modules             6.1            0
+//	Go and C: heap, stacks                      2.6          1.5
+//	engine: addresses put in at the start       1.1          0.1
+//	engine: code                                2.1          1.5
+//	engine: tables of code and types            2.8          1.1
+//
+// Clean pages of a file are counted for the one process that has them and shared out among
+// several workers; they come 64 KB at a time, so that code of a megabyte that is called here
+// and there takes two. What only the start needs is let go of before a worker says that it is
+// ready (4 MB of a worker, 5 of the supervisor), and a worker does without inspect (1 MB, and
+// 12 ms of its start). Two of the MB of Python are traceback, threading, json and signal with
+// what they import, which nearly every application has anyway; traceback is there ahead of the
+// first failure, whose answer would wait 15 ms for it. The heap of Go has 0.7 MB in use.
 package wsgi

@@ -257,8 +257,9 @@ func (s *service) closeListener() {
 	}
 }
 
-// announce prints the banner, once all workers serve.
+// announce prints the banner, once all workers serve; there is little to do from then on.
 func (s *service) announce() {
+	letGoOfStart()
 	text := fmt.Sprintf("listening on %s (workers %d)", s.address(), s.o.Workers)
 	if !isTerminal(os.Stderr) {
 		s.log.Info(text, append(s.besides(), "app", s.o.App.String(), "python",

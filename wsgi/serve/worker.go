@@ -383,8 +383,12 @@ func (h *host) serve() error {
 	go h.reopenWhenTold(told)
 	h.page.Worker(h.in.Place).SetState(bus.Ready)
 	h.share.Start(h.srv.Adopt)
+	letGoOfStart()
 	return h.in.Ready()
 }
+
+// letGoOfStart gives back the pages of the program's file that were needed to start.
+func letGoOfStart() { engine.LetGoOfStart() }
 
 // drainWhenTold ends the server in order. Sit returns then, and Python leaves;
 // where a view holds it up beyond the bound, the process ends from here.

@@ -8,6 +8,7 @@ package python
 // #cgo LDFLAGS: -ldl -lpthread
 // #include <stdlib.h>
 // #include <unistd.h>
+// #include "memory.h"
 // #include "shim.h"
 import "C"
 
@@ -68,6 +69,9 @@ func Forget(name string) {
 	defer C.free(unsafe.Pointer(text))
 	C.m0_forget(text)
 }
+
+// LetGoOfStart gives back the pages of the engine's own file that were needed to start.
+func LetGoOfStart() { C.m0_let_go_of_start() }
 
 // Embed loads library (libpython), starts its interpreter under the name of
 // program, and runs source with the name "native" bound to the module. It may be

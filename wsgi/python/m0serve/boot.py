@@ -3,12 +3,21 @@
 
 import gc
 import json
-import linecache
 import os
 import sys
 import types
 
 CONFIG = 78  # exit status: nothing but another configuration helps
+
+
+class Source:
+    """Where tracebacks find our lines, should there be one to show."""
+
+    def __init__(self, text):
+        self.text = text
+
+    def get_source(self, name):
+        return self.text
 
 
 def import_ours(name):
@@ -21,8 +30,7 @@ def import_ours(name):
     module.__file__ = "<m0serve>/" + name + ".py"
     module.__package__ = "m0serve"
     module.native = native
-    # Tracebacks show our lines as well.
-    linecache.cache[module.__file__] = (len(source), None, source.splitlines(True), module.__file__)
+    module.__loader__ = Source(source)
     sys.modules[full] = module
     exec(compile(source, module.__file__, "exec"), module.__dict__)
     setattr(sys.modules["m0serve"], name, module)

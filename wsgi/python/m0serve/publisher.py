@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: MIT
 """Lets an application import m0pub where none is installed: from the engine, as all of ours."""
 
-import linecache
 import sys
 from importlib.machinery import ModuleSpec
 
@@ -35,10 +34,13 @@ class Finder:
 
     @classmethod
     def exec_module(cls, module):
-        source, at = cls.sources[module.__name__], where(module.__name__)
-        module.__file__ = at
-        linecache.cache[at] = (len(source), None, source.splitlines(True), at)
-        exec(compile(source, at, "exec"), module.__dict__)
+        module.__file__ = where(module.__name__)
+        exec(compile(cls.get_source(module.__name__), module.__file__, "exec"), module.__dict__)
+
+    @classmethod
+    def get_source(cls, name):
+        """What tracebacks take their lines from."""
+        return cls.sources[name]
 
 
 def where(name):

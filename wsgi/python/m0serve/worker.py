@@ -8,6 +8,8 @@ import signal
 import sys
 import threading
 import traceback
+from functools import partial
+from types import MethodType
 
 EXIT_SECONDS = 5  # bound on what an application does while the process ends
 bounds = {"exit": EXIT_SECONDS}
@@ -129,13 +131,22 @@ def callables(module):
 
 def is_asgi(app):
     """Whether app speaks ASGI; it is never called to find out."""
-    from inspect import iscoroutinefunction, isclass
-
-    if isclass(app):
+    if isinstance(app, type):
         return hasattr(app, "__await__")
-    if getattr(app, "_is_coroutine_marker", None) or getattr(app, "_is_coroutine", None):
+    return is_coroutine_function(app) or is_coroutine_function(getattr(app, "__call__", None))
+
+
+CO_COROUTINE = 0x80  # a flag of code objects
+
+
+def is_coroutine_function(f):
+    """What inspect.iscoroutinefunction says. That module and what it imports, the compiler's
+    tree among it, would take a megabyte of every worker and 12 ms of its start."""
+    while isinstance(f, (MethodType, partial)):
+        f = f.func if isinstance(f, partial) else f.__func__
+    if getattr(f, "_is_coroutine_marker", None) or getattr(f, "_is_coroutine", None):
         return True
-    return iscoroutinefunction(app) or iscoroutinefunction(getattr(app, "__call__", None))
+    return bool(getattr(getattr(f, "__code__", None), "co_flags", 0) & CO_COROUTINE)
 
 
 # The signals that the engine needs. A Python handler would take them away for
