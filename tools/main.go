@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"slices"
 	"syscall"
 
 	"m0serve.dev/tools/internal/console"
@@ -92,6 +93,13 @@ func run(ctx context.Context, args []string, out io.Writer) int {
 }
 
 func runVerb(ctx context.Context, v verb, args []string, out io.Writer) int {
+	if slices.ContainsFunc(args, func(a string) bool { return a == "-h" || a == "--help" }) {
+		fmt.Fprintf(out, "%s: %s\n\nusage: go run ./tools %s %s\n", v.name, v.help, v.name, v.args)
+		if v.name == "prove" {
+			(&env{con: console.New(out)}).proveHelp()
+		}
+		return 0
+	}
 	top, err := tree.FindTop(".")
 	if err == nil {
 		err = v.run(&env{ctx: ctx, top: top, out: out, con: console.New(out)}, args)

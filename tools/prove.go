@@ -4,6 +4,7 @@ package main
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"flag"
 	"fmt"
@@ -40,7 +41,7 @@ func proveParts() []provePart {
 		{"vulns", "govulncheck on what is compiled in", (*env).proveVulns},
 		{"same", "the same tree in two folders gives the same bytes", (*env).proveSame},
 		{"cgocheck", "the WSGI suite with GOEXPERIMENT=cgocheck2", (*env).proveCgocheck},
-		{"asan", "a server with the address sanitizer, asked politely and rudely", (*env).proveAsan},
+		{"asan", "the WSGI suite and rude requests with the address sanitizer", (*env).proveAsan},
 		{"race", "all tests under the race detector", (*env).proveRace},
 		{"interpreters", "the WSGI suite on every CPython", (*env).proveInterpreters},
 		{"autobahn", "all 517 cases of the Autobahn suite", (*env).proveAutobahn},
@@ -56,7 +57,7 @@ func proveParts() []provePart {
 
 // proveOptions are the flags of prove.
 type proveOptions struct {
-	hours    float64  // for fuzzing, over all targets (0: ten minutes each), and for kills (0: 1)
+	hours    float64  // of the whole run, and in a part its share of them; 0: as long as it takes
 	each     string   // fuzztime of one target, instead of hours
 	only     []string // parts; empty: all
 	in       []string // folders of fuzz targets and mutations; empty: all
@@ -121,9 +122,7 @@ func proveVerb(e *env, args []string) error {
 		return err
 	}
 	if o.list {
-		for _, p := range proveParts() {
-			e.con.Printf("%-12s %s", p.name, p.what)
-		}
+		e.proveList()
 		return nil
 	}
 	return e.proveAll(proveParts(), o, prove.Report{
@@ -131,35 +130,84 @@ func proveVerb(e *env, args []string) error {
 		Commit:  e.commit(), Machine: bench.ThisMachine().String()})
 }
 
-// proveAll runs those of the parts that are wanted.
+// proveList prints the parts.
+func (e *env) proveList() {
+	for _, p := range proveParts() {
+		e.con.Printf("%-12s %s", p.name, p.what)
+	}
+}
+
+// proveHelp is what "prove --help" says below the line of the call.
+func (e *env) proveHelp() {
+	e.con.Printf(`
+--only A,B      these parts; without it all, one after another
+--hours H       end after so many hours: parts share what is left of them, a part that
+                would go on is cut off, and what is left to run is told
+--out FILE      the report, written anew after each part
+--each D        fuzz each target so long (10m, or 100x for inputs) instead of a share
+--in DIR,…      these folders only, of fuzz targets and of changed packages
+--seeds N       simulations of "seeds" (%d)
+--requests N    requests of "soak" (%d)
+--vulndb URL    the database of "vulns", instead of one from the module proxy
+
+Exit status: 0 all parts ran and found nothing, 1 a part failed or is left, 2 a wrong call.
+The parts:
+`, proveSeeds, proveRequests)
+	e.proveList()
+}
+
+// proveAll runs those of the parts that are wanted, until the hours are over.
 func (e *env) proveAll(parts []provePart, o proveOptions, report prove.Report) error {
-	for _, p := range parts {
-		if !o.wants(p.name) || e.ctx.Err() != nil {
+	whole := e.ctx
+	if o.hours > 0 {
+		timed, stop := context.WithTimeout(whole, time.Duration(o.hours*float64(time.Hour)))
+		defer stop()
+		e = &env{ctx: timed, top: e.top, out: e.out, con: e.con}
+	}
+	parts = slices.DeleteFunc(slices.Clone(parts), func(p provePart) bool { return !o.wants(p.name) })
+	for i, p := range parts {
+		if e.ctx.Err() != nil {
+			report.Left = append(report.Left, p.name)
 			continue
 		}
-		report.Results = append(report.Results, e.prove(p, o))
-		if o.out != "" {
-			if err := os.WriteFile(o.out, []byte(report.Markdown()), 0o644); err != nil {
-				return err
-			}
+		if end, ok := e.ctx.Deadline(); ok {
+			o.hours = time.Until(end).Hours() / float64(len(parts)-i)
+		}
+		result := e.prove(p, o)
+		report.Results = append(report.Results, result)
+		if result.Cut {
+			report.Left = append(report.Left, p.name)
+		}
+		if err := report.Write(o.out); err != nil {
+			return err
 		}
 	}
+	if err := report.Write(o.out); err != nil {
+		return err
+	}
 	e.con.Printf("\n%s", report.Text())
-	ok := e.con.Close("prove")
-	if err := e.ctx.Err(); err != nil {
+	if len(report.Left) > 0 && len(report.Failed()) == 0 {
+		e.con.Printf("prove: not finished: %d of %d parts left", len(report.Left), len(parts))
+	} else if e.con.Close("prove") {
+		return nil
+	}
+	if err := whole.Err(); err != nil {
 		return fmt.Errorf("broken off: %w", err)
 	}
-	if !ok {
-		return errFailed
-	}
-	return nil
+	return errFailed
 }
 
 // prove runs one part as a step.
 func (e *env) prove(p provePart, o proveOptions) (result prove.Result) {
 	began := time.Now()
+	cut := false
 	err := e.con.Step(p.name, p.what, func(s *console.Step) (err error) {
 		result, err = p.run(e, s, o)
+		if err != nil && e.ctx.Err() != nil {
+			cut = true
+			s.Printf("cut off: %s", result.Ran)
+			return nil
+		}
 		if err == nil && result.Skipped == "" && result.Ran == "" {
 			err = errors.New("nothing ran, and nobody said why")
 		}
@@ -168,7 +216,7 @@ func (e *env) prove(p provePart, o proveOptions) (result prove.Result) {
 		}
 		return err
 	})
-	result.Part, result.Err, result.Took = p.name, err, time.Since(began)
+	result.Part, result.Err, result.Cut, result.Took = p.name, err, cut, time.Since(began)
 	return result
 }
 

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"path/filepath"
 	"strings"
 	"time"
@@ -16,8 +17,12 @@ import (
 	"m0serve.dev/tools/internal/tree"
 )
 
-// fuzzPatience is the time for the build and the seeds of a target, beside its own.
-const fuzzPatience = 15 * time.Minute
+const (
+	// fuzzPatience is the time for the build and the seeds of a target, beside its own.
+	fuzzPatience = 15 * time.Minute
+	// fuzzHours is the share of its hours that fuzzing plans: the last build comes on top.
+	fuzzHours = 0.95
+)
 
 // proveFuzz fuzzes every target, one after another. A failing input stays where go
 // test wrote it: as a seed of the target, which fails from then on.
@@ -30,18 +35,12 @@ func (e *env) proveFuzz(s *console.Step, o proveOptions) (r prove.Result, err er
 	if len(targets) == 0 {
 		return r, fmt.Errorf("no fuzz target in %s", strings.Join(o.in, ", "))
 	}
-	each, patience := o.each, fuzzPatience
-	if each == "" {
-		d := prove.Each(o.hours, len(targets))
-		each = d.String()
-	}
-	if d, err := time.ParseDuration(each); err == nil {
-		patience += d
-	}
 	var execs int64
 	ran := 0
+	began := time.Now()
 	var failed []error
-	for _, target := range targets {
+	for i, target := range targets {
+		each, patience := fuzzTime(o, time.Since(began), len(targets)-i)
 		got, err := e.fuzz(s, target, each, patience)
 		if e.ctx.Err() != nil {
 			failed = append(failed, fmt.Errorf("broken off after %d of %d targets", ran, len(targets)))
@@ -54,8 +53,27 @@ func (e *env) proveFuzz(s *console.Step, o proveOptions) (r prove.Result, err er
 			r.Found = append(r.Found, got.Where(target))
 		}
 	}
-	r.Ran = fmt.Sprintf("%d targets for %s each, %d executions", ran, each, execs)
+	r.Ran = fmt.Sprintf("%d of %d targets in %s, %d executions", ran, len(targets),
+		time.Since(began).Round(time.Second), execs)
 	return r, errors.Join(failed...)
+}
+
+// fuzzTime is how long the next of so many targets is fuzzed, as go test takes it, and
+// when to give it up. What builds and seeds took of the hours is missing for the rest.
+func fuzzTime(o proveOptions, past time.Duration, targets int) (each string,
+	patience time.Duration) {
+	if each = o.each; each == "" {
+		hours := o.hours * fuzzHours
+		if o.hours > 0 {
+			hours = max(hours-past.Hours(), math.SmallestNonzeroFloat64)
+		}
+		each = prove.Each(hours, targets).String()
+	}
+	patience = fuzzPatience
+	if d, err := time.ParseDuration(each); err == nil {
+		patience += d
+	}
+	return each, patience
 }
 
 // fuzz runs one target.

@@ -4,13 +4,13 @@ package main
 
 import (
 	"fmt"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
 
 	"m0serve.dev/tools/internal/bench"
 	"m0serve.dev/tools/internal/console"
+	"m0serve.dev/tools/internal/proc"
 	"m0serve.dev/tools/internal/prove"
 )
 
@@ -63,8 +63,9 @@ func (e *env) proveSoak(s *console.Step, o proveOptions) (r prove.Result, err er
 // took its place.
 func (e *env) soak(s *console.Step, requests int, flags, env []string) (
 	samples []prove.Sample, why string, err error) {
-	python, err := exec.LookPath("python3")
-	if err != nil {
+	python, err := proc.Run(e.ctx, proc.Cmd{ // what python3 is in the end: no script of pyenv's
+		Args: []string{"python3", "-c", "import sys; print(sys.executable)"}})
+	if python = strings.TrimSpace(python); err != nil || python == "" {
 		return nil, "there is no python3", nil
 	}
 	dir, remove, err := proveDir()

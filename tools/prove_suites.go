@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 
 	"m0serve.dev/tools/internal/console"
@@ -36,6 +37,7 @@ const (
 	failedLine      = `(?m)^ *(FAILED .*)$`
 	noAutobahnLine  = `(?m)^ *skipped autobahn: (.*)$`
 	casesLine       = `(?m)^ *(\d+ cases: .*)$`
+	failedTest      = `(?m)^FAIL (\S+ Test\w+)$`
 )
 
 // proveSabotage breaks every promise.
@@ -121,10 +123,29 @@ func (e *env) proveTests(s *console.Step, dir string, env []string,
 	passed, failed, skipped := tally.Counts()
 	r.Ran = fmt.Sprintf("%d tests passed, %d failed, %d skipped", passed, failed, skipped)
 	s.Printf("%s", r.Ran)
+	if err != nil {
+		r.Found = allMatches(err.Error(), failedTest)
+		s.Printf("%s", strings.Join(r.Found, "\n"))
+		err = shortened(err)
+	}
 	if err == nil && passed == 0 {
 		err = errors.New("no test passed: this run showed nothing")
 	}
 	return r, err
+}
+
+// errorLines is how much of an error is told from each end of it.
+const errorLines = 100
+
+// shortened leaves out the middle of an error with the logs of whole servers in it.
+func shortened(err error) error {
+	lines := strings.Split(err.Error(), "\n")
+	if more := len(lines) - 2*errorLines; more > 0 {
+		lines = slices.Concat(lines[:errorLines], []string{fmt.Sprintf("... %d lines more ...", more)},
+			lines[len(lines)-errorLines:])
+		return errors.New(strings.Join(lines, "\n"))
+	}
+	return err
 }
 
 // packagesThatAsk returns the packages whose files name a variable, as go test

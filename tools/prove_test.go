@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"m0serve.dev/tools/internal/console"
 	"m0serve.dev/tools/internal/proc"
@@ -88,6 +89,116 @@ func TestProveGoesOn(t *testing.T) {
 	}
 }
 
+// TestProveEndsWithItsHours: a part that the hours end is cut off and no failure, what
+// comes behind it is left, and both are told with the command that runs them.
+func TestProveEndsWithItsHours(t *testing.T) {
+	var shares []float64
+	waits := func(e *env, _ *console.Step, o proveOptions) (prove.Result, error) {
+		shares = append(shares, o.hours)
+		<-e.ctx.Done()
+		return prove.Result{Ran: "3 of 9"}, e.ctx.Err()
+	}
+	at := func(_ *env, _ *console.Step, o proveOptions) (prove.Result, error) {
+		shares = append(shares, o.hours)
+		return prove.Result{Ran: "all"}, nil
+	}
+	var out bytes.Buffer
+	e := &env{ctx: t.Context(), out: &out, con: console.New(&out)}
+	file := filepath.Join(t.TempDir(), "new", "report.md")
+	hours := (100 * time.Millisecond).Hours()
+	err := e.proveAll([]provePart{{"whole", "x", at}, {"long", "x", waits}, {"late", "x", at}},
+		proveOptions{hours: hours, out: file}, prove.Report{})
+	if !errors.Is(err, errFailed) || len(shares) != 2 || shares[0] > hours/3 ||
+		shares[1] > hours/2 || shares[1] <= 0 {
+		t.Errorf("proveAll = %v with the shares %v of %v, want a third, then half of the rest", err,
+			shares, hours)
+	}
+	text, err := os.ReadFile(file)
+	for _, want := range []string{"| whole | ok | all |", "| long | cut off | 3 of 9 |",
+		"left to run: `go run ./tools prove --only long,late`"} {
+		if err != nil || !strings.Contains(string(text), want) {
+			t.Errorf("the report has no %q: %v\n%s", want, err, text)
+		}
+	}
+	if !strings.Contains(out.String(), "left to run: go run ./tools prove --only long,late\n") ||
+		strings.Contains(out.String(), "FAILED") {
+		t.Errorf("it does not say what is left, or calls it failed:\n%s", &out)
+	}
+}
+
+// TestProveHelp: a stranger is told what the flags and the parts are.
+func TestProveHelp(t *testing.T) {
+	for _, flag := range []string{"-h", "--help"} {
+		status, out := callHere(t, t.TempDir(), "prove", flag)
+		for _, want := range []string{"usage: go run ./tools prove [--hours H]", "\n--hours H ",
+			"\nfuzz "} {
+			if status != 0 || !strings.Contains(out, want) {
+				t.Errorf("prove %s = %d without %q in\n%s", flag, status, want, out)
+			}
+		}
+	}
+}
+
+// TestFuzzTime: what builds take is missing for the targets that are left.
+func TestFuzzTime(t *testing.T) {
+	for _, tt := range []struct {
+		o       proveOptions
+		past    time.Duration
+		targets int
+		want    string
+	}{
+		{proveOptions{each: "9x"}, time.Hour, 4, "9x"},
+		{proveOptions{}, time.Hour, 4, "10m0s"},
+		{proveOptions{hours: 1}, 0, 57, "1m0s"},
+		{proveOptions{hours: 1}, 1610 * time.Second, 30, "1m0s"},
+		{proveOptions{hours: 1}, 2 * time.Hour, 3, "1s"},
+	} {
+		each, patience := fuzzTime(tt.o, tt.past, tt.targets)
+		if each != tt.want || patience < fuzzPatience {
+			t.Errorf("fuzzTime(%v, %v, %d) = %s, %v, want %s", tt.o.hours, tt.past, tt.targets, each,
+				patience, tt.want)
+		}
+	}
+}
+
+// TestProveGremlins changes a package whose tests see some of its changes.
+func TestProveGremlins(t *testing.T) {
+	if testing.Short() {
+		t.Skip("SKIPPED: -short: builds a package")
+	}
+	keepBuildCache(t)
+	top := repository(t)
+	write(t, filepath.Join(top, "core/hash/hash.go"), "package hash\n\n"+
+		"func Big(n int) bool { return n > 4 }\n\n"+
+		"func Next(n int) int {\n\tfor range n {\n\t\tn++\n\t}\n\treturn n - 1\n}\n\n"+
+		"func unused(n int) int { return -n }\n")
+	write(t, filepath.Join(top, "core/hash/hash_test.go"), "package hash\n\nimport \"testing\"\n\n"+
+		"func TestBig(t *testing.T) {\n\tif !Big(9) || Big(0) {\n\t\tt.Error()\n\t}\n}\n\n"+
+		"func TestNext(t *testing.T) {\n\tif Next(1) != 1 {\n\t\tt.Error()\n\t}\n}\n")
+	status, out := callHere(t, top, "prove", "--only", "gremlins", "--in", "core/hash")
+	for _, want := range []string{
+		"5 of 5 changes: 3 killed, 0 timed out, 1 lived, 1 not reached (0 of these reviewed): 60.0 %",
+		"core/hash/hash.go Big: n > 4 -> n >= 4", "core/hash/hash.go unused: -n -> +n, not reached",
+		"core/hash: tests notice 60.0 %, below 80"} {
+		if status != 1 || !strings.Contains(out, want) {
+			t.Errorf("prove --only gremlins = %d without %q in\n%s", status, want, out)
+		}
+	}
+}
+
+// TestQuickTests: parallel parts count to their test, whose own time leaves them out.
+func TestQuickTests(t *testing.T) {
+	const said = "--- PASS: TestMany (0.00s)\n    --- PASS: TestMany/a (0.30s)\n" +
+		"    --- PASS: TestMany/b (0.30s)\n--- SKIP: TestNone (0.00s)\n--- PASS: FuzzA (0.05s)\n" +
+		"--- PASS: TestLong (9.00s)\n"
+	if got := quickTests(said); got != "^(-|TestNone|FuzzA|TestMany)$" {
+		t.Errorf("quickTests = %s, want all but the long one", got)
+	}
+	if got := quickTests(""); got != "^(-)$" {
+		t.Errorf("quickTests of nothing = %s, want none", got)
+	}
+}
+
 // TestProveReadsOtherVerbs: what a verb prints inside of a part comes back.
 func TestProveReadsOtherVerbs(t *testing.T) {
 	var out bytes.Buffer
@@ -161,12 +272,12 @@ func TestProveFuzz(t *testing.T) {
 		"func FuzzBad(f *testing.F) {\n\tf.Add(\"a\")\n\tf.Fuzz(func(t *testing.T, s string) {\n"+
 		"\t\tif s != \"a\" {\n\t\t\tt.Fatal(\"it is not a\")\n\t\t}\n\t})\n}\n")
 	status, out := callHere(t, top, "prove", "--only", "fuzz", "--each", "100x", "--in", "core")
-	if status != 0 || !strings.Contains(out, "1 targets for 100x each") {
+	if status != 0 || !strings.Contains(out, "1 of 1 targets in ") {
 		t.Errorf("prove --only fuzz = %d, want 0 with one target in\n%s", status, out)
 	}
 	status, out = callHere(t, top, "prove", "--only", "fuzz", "--each", "100x")
 	if status != 1 || !strings.Contains(out, "http/y FuzzBad: http/y/testdata/fuzz/FuzzBad/") ||
-		!strings.Contains(out, "it is not a") || !strings.Contains(out, "2 targets") {
+		!strings.Contains(out, "it is not a") || !strings.Contains(out, "2 of 2 targets") {
 		t.Errorf("prove --only fuzz = %d, want 1 with the file of the input in\n%s", status, out)
 	}
 	found, _ := filepath.Glob(filepath.Join(top, "http/y/testdata/fuzz/FuzzBad/*"))
@@ -188,7 +299,7 @@ func TestProveFuzzBrokenOff(t *testing.T) {
 	e.con.Step("fuzz", "x", func(s *console.Step) error {
 		r, err := e.proveFuzz(s, proveOptions{each: "1x", in: []string{"core"}})
 		if err == nil || !strings.Contains(err.Error(), "broken off after 0 of ") ||
-			!strings.HasPrefix(r.Ran, "0 targets") {
+			!strings.HasPrefix(r.Ran, "0 of ") {
 			t.Errorf("proveFuzz, broken off = %+v, %v, want that said", r, err)
 		}
 		return nil
@@ -238,12 +349,5 @@ func TestCopies(t *testing.T) {
 	}
 	if _, err := os.Stat(filepath.Join(to, "tree/http/untracked.db")); err == nil {
 		t.Error("the copy has what git ignores")
-	}
-	if err := e.copyModules(filepath.Join(to, "modules"), "http"); err != nil {
-		t.Fatal(err)
-	}
-	text, err := os.ReadFile(filepath.Join(to, "modules/http/go.mod"))
-	if err != nil || !strings.Contains(string(text), "m0serve.dev/core => "+to+"/modules/core") {
-		t.Errorf("go.mod of the copy = %s, %v, want core beside it", text, err)
 	}
 }

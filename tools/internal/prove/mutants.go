@@ -3,82 +3,64 @@
 package prove
 
 import (
-	"encoding/json"
-	"errors"
 	"fmt"
-	"path"
 	"slices"
-	"strings"
 )
 
-// Mutants counts what became of the changes that gremlins made to a package.
+// Mutants counts what became of the changes that were made to a package.
 type Mutants struct {
-	Killed, Lived, TimedOut, NotCovered, NotViable int
-	Survivors                                      []string // file:line:column kind
+	Made, Killed, Lived, TimedOut, NotCovered int
+	Reviewed                                  int      // of those that lived: people said why
+	Survivors                                 []string // the others that lived
 }
 
-// ParseMutants reads the report of gremlins for the package in folder dir. File
-// names in it are below that folder.
-func ParseMutants(report []byte, dir string) (m Mutants, err error) {
-	var r struct {
-		Files []struct {
-			Name      string `json:"file_name"`
-			Mutations []struct {
-				Type, Status string
-				Line, Column int
-			}
-		}
-	}
-	if err := json.Unmarshal(report, &r); err != nil {
-		return m, fmt.Errorf("prove: report of gremlins: %w", err)
-	}
-	for _, f := range r.Files {
-		for _, c := range f.Mutations {
-			m.count(c.Status)
-			if c.Status == "LIVED" {
-				m.Survivors = append(m.Survivors, fmt.Sprintf("%s:%d:%d %s", path.Join(dir, f.Name),
-					c.Line, c.Column, strings.ToLower(c.Type)))
-			}
-		}
-	}
-	if m.all() == 0 {
-		return m, errors.New("prove: gremlins made no change")
-	}
-	slices.Sort(m.Survivors)
-	return m, nil
-}
+// Fates of a change.
+const (
+	Killed     = "KILLED"
+	Lived      = "LIVED"
+	TimedOut   = "TIMED OUT"
+	NotCovered = "NOT COVERED"
+)
 
-func (m *Mutants) count(status string) {
-	switch status {
-	case "KILLED":
+// Count takes the fate of one change.
+func (m *Mutants) Count(fate, change string, reviewed bool) {
+	switch fate {
+	case Killed:
 		m.Killed++
-	case "LIVED":
-		m.Lived++
-	case "TIMED OUT":
+		return
+	case TimedOut:
 		m.TimedOut++
-	case "NOT COVERED":
+		return
+	case NotCovered:
 		m.NotCovered++
+		change += ", not reached"
 	default:
-		m.NotViable++
+		m.Lived++
 	}
-}
-
-func (m *Mutants) all() int {
-	return m.Killed + m.Lived + m.TimedOut + m.NotCovered + m.NotViable
+	if reviewed {
+		m.Reviewed++
+		return
+	}
+	m.Survivors = append(m.Survivors, change)
+	slices.Sort(m.Survivors)
 }
 
 // Add takes the counts of another package.
 func (m *Mutants) Add(o Mutants) {
+	m.Made += o.Made
 	m.Killed += o.Killed
 	m.Lived += o.Lived
 	m.TimedOut += o.TimedOut
 	m.NotCovered += o.NotCovered
-	m.NotViable += o.NotViable
+	m.Reviewed += o.Reviewed
 	m.Survivors = append(m.Survivors, o.Survivors...)
 }
 
+// Tried is how many changes have a fate.
+func (m *Mutants) Tried() int { return m.Killed + m.TimedOut + m.Lived + m.NotCovered }
+
 // Score is the share of changes that a test noticed, in hundredths. One that made a
-// test hang was noticed; one that no test reaches was not.
+// test hang was noticed; one that no test reaches was not, reviewed or not.
 func (m *Mutants) Score() float64 {
 	seen := m.Killed + m.TimedOut
 	if all := seen + m.Lived + m.NotCovered; all > 0 {
@@ -89,6 +71,7 @@ func (m *Mutants) Score() float64 {
 
 // String is the line about a package.
 func (m *Mutants) String() string {
-	return fmt.Sprintf("%d killed, %d lived, %d timed out, %d not covered: %.1f %%",
-		m.Killed, m.Lived, m.TimedOut, m.NotCovered, m.Score())
+	return fmt.Sprintf("%d of %d changes: %d killed, %d timed out, %d lived, %d not reached "+
+		"(%d of these reviewed): %.1f %%", m.Tried(), m.Made, m.Killed, m.TimedOut, m.Lived,
+		m.NotCovered, m.Reviewed, m.Score())
 }

@@ -186,30 +186,28 @@ func TestSoak(t *testing.T) {
 	}
 }
 
-func TestParseMutants(t *testing.T) {
-	const report = `{"go_module":"m","files":[{"file_name":"a.go","mutations":[
-		{"type":"ARITHMETIC_BASE","status":"KILLED","line":1,"column":2},
-		{"type":"CONDITIONALS_BOUNDARY","status":"LIVED","line":30,"column":4},
-		{"type":"X","status":"TIMED OUT","line":1,"column":2},
-		{"type":"X","status":"NOT VIABLE","line":1,"column":2}]},
-		{"file_name":"b.go","mutations":[{"type":"X","status":"NOT COVERED","line":1,"column":2}]}]}`
-	m, err := ParseMutants([]byte(report), "http/wire")
-	const want = "1 killed, 1 lived, 1 timed out, 1 not covered: 50.0 %"
-	if err != nil || m.String() != want {
-		t.Errorf("ParseMutants = %s, %v, want %s", &m, err, want)
+func TestMutants(t *testing.T) {
+	m := Mutants{Made: 6}
+	for _, c := range []struct {
+		fate, change string
+		reviewed     bool
+	}{
+		{Killed, "a", false}, {Lived, "d", false}, {Lived, "c", true}, {TimedOut, "b", false},
+		{NotCovered, "a < b", false},
+	} {
+		m.Count(c.fate, c.change, c.reviewed)
 	}
-	const lived = "http/wire/a.go:30:4 conditionals_boundary"
-	if strings.Join(m.Survivors, " ") != lived {
-		t.Errorf("Survivors = %q, want %q", m.Survivors, lived)
+	const want = "5 of 6 changes: 1 killed, 1 timed out, 2 lived, 1 not reached " +
+		"(1 of these reviewed): 40.0 %"
+	if m.String() != want {
+		t.Errorf("Mutants = %s, want %s", &m, want)
+	}
+	if got := strings.Join(m.Survivors, "; "); got != "a < b, not reached; d" {
+		t.Errorf("Survivors = %q, want those that nobody reviewed, sorted", got)
 	}
 	m.Add(m)
-	if m.Lived != 2 || len(m.Survivors) != 2 {
+	if m.Made != 12 || m.Tried() != 10 || m.Reviewed != 2 || len(m.Survivors) != 4 {
 		t.Errorf("Add = %+v, want twice as much", m)
-	}
-	for _, bad := range []string{"x", "{}", `{"files":[{"file_name":"a.go"}]}`} {
-		if m, err := ParseMutants([]byte(bad), "a"); err == nil {
-			t.Errorf("ParseMutants(%s) = %v, want an error", bad, &m)
-		}
 	}
 }
 

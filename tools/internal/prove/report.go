@@ -4,6 +4,8 @@ package prove
 
 import (
 	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"time"
 )
@@ -15,6 +17,7 @@ type Result struct {
 	Found   []string // what it found, a line each: failures, survivors
 	Skipped string   // why it did not run, "" when it did
 	Err     error    // why it failed, nil when what it found is only told
+	Cut     bool     // it was cut off: what it ran is not all of it
 	Took    time.Duration
 }
 
@@ -25,6 +28,8 @@ func (r Result) Verdict() string {
 		return "FAILED"
 	case r.Skipped != "":
 		return "not run"
+	case r.Cut:
+		return "cut off"
 	}
 	return "ok"
 }
@@ -43,6 +48,7 @@ type Report struct {
 	Commit  string // what was looked at
 	Machine string
 	Results []Result
+	Left    []string // parts that did not run to their end
 }
 
 // Failed are the parts that failed.
@@ -66,7 +72,28 @@ func (r Report) Text() string {
 			fmt.Fprintf(&b, "    %s\n", line)
 		}
 	}
+	b.WriteString(r.left("%s"))
 	return b.String()
+}
+
+// left says what is left to run, and how, in a line around the command; nothing: "".
+func (r Report) left(around string) string {
+	if len(r.Left) == 0 {
+		return ""
+	}
+	command := "go run ./tools prove --only " + strings.Join(r.Left, ",")
+	return fmt.Sprintf("\nleft to run: "+around+"\n", command)
+}
+
+// Write writes the report to a file, "" for none.
+func (r Report) Write(file string) error {
+	if file == "" {
+		return nil
+	}
+	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+		return err
+	}
+	return os.WriteFile(file, []byte(r.Markdown()), 0o644)
 }
 
 // Markdown is the report as a file.
@@ -79,6 +106,7 @@ func (r Report) Markdown() string {
 		fmt.Fprintf(&b, "| %s | %s | %s | %s |\n", result.Part, result.Verdict(),
 			Cell(result.summary()), result.Took.Round(time.Second))
 	}
+	b.WriteString(r.left("`%s`"))
 	for _, result := range r.Results {
 		if len(result.Found) == 0 && result.Err == nil {
 			continue
