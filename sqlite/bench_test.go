@@ -4,19 +4,18 @@ package sqlite_test
 
 import (
 	"context"
-	"database/sql"
 	"fmt"
 	"path/filepath"
 	"testing"
 
 	"m0serve.dev/sqlite"
-	_ "modernc.org/sqlite"
 )
 
-// The benchmarks compare this package with database/sql and the driver of the same engine, on files
-// set up alike. Read the ratio of two lines of one run; the figures alone depend on the machine.
+// Read the ratio of two lines of one run; the figures alone depend on the machine.
 //
 //	go test -run '^$' -bench . -benchmem
+//
+// Beside database/sql and zombiezen's package the verb "bench sqlite" of the tools measures.
 
 const (
 	benchRows   = 10_000
@@ -66,48 +65,12 @@ func fillOurs(ctx context.Context, tx *sqlite.Tx, rows int) error {
 	return nil
 }
 
-func benchTheirs(b *testing.B, rows int) *sql.DB {
-	b.Helper()
-	db, err := sql.Open("sqlite", "file:"+filepath.Join(b.TempDir(), "theirs.db")+
-		"?_pragma=busy_timeout(5000)&_pragma=journal_mode(wal)"+
-		"&_pragma=synchronous(normal)&_pragma=foreign_keys(1)")
-	if err != nil {
-		b.Fatal(err)
-	}
-	db.SetMaxOpenConns(1)
-	b.Cleanup(func() { _ = db.Close() })
-	if _, err := db.Exec(benchSchema); err != nil {
-		b.Fatal(err)
-	}
-	if err := fillTheirs(b.Context(), db, rows); err != nil {
-		b.Fatal(err)
-	}
-	return db
-}
-
-func fillTheirs(ctx context.Context, db *sql.DB, rows int) error {
-	tx, err := db.BeginTx(ctx, nil)
-	if err != nil {
-		return err
-	}
-	s, err := tx.PrepareContext(ctx, benchInsert)
-	if err != nil {
-		return err
-	}
-	for i := range rows {
-		if _, err := s.ExecContext(ctx, i, "a name of usual length", 0.5, i*7); err != nil {
-			return err
-		}
-	}
-	return tx.Commit()
-}
-
 // BenchmarkPoint selects one row by its key; the context can be cancelled, as in a handler.
 func BenchmarkPoint(b *testing.B) {
 	const query = "SELECT id, name, score, n FROM t WHERE id = ?"
 	ctx, cancel := context.WithCancel(b.Context())
 	defer cancel()
-	b.Run("ours/stmt", func(b *testing.B) {
+	b.Run("stmt", func(b *testing.B) {
 		c := benchOurs(b, benchRows)
 		s, err := c.Prepare(ctx, query)
 		if err != nil {
@@ -126,26 +89,11 @@ func BenchmarkPoint(b *testing.B) {
 		s.Close()
 		_ = r
 	})
-	b.Run("ours/one", func(b *testing.B) {
+	b.Run("one", func(b *testing.B) {
 		c := benchOurs(b, benchRows)
 		b.ReportAllocs()
 		for i := 0; b.Loop(); i++ {
 			if _, err := sqlite.One[benchRow](ctx, c, query, i*7919%benchRows); err != nil {
-				b.Fatal(err)
-			}
-		}
-	})
-	b.Run("theirs/stmt", func(b *testing.B) {
-		db := benchTheirs(b, benchRows)
-		s, err := db.Prepare(query)
-		if err != nil {
-			b.Fatal(err)
-		}
-		var r benchRow
-		b.ReportAllocs()
-		for i := 0; b.Loop(); i++ {
-			row := s.QueryRowContext(ctx, i*7919%benchRows)
-			if err := row.Scan(&r.ID, &r.Name, &r.Score, &r.N); err != nil {
 				b.Fatal(err)
 			}
 		}
@@ -155,7 +103,7 @@ func BenchmarkPoint(b *testing.B) {
 // BenchmarkScan reads every row; the figure is per table of benchRows rows.
 func BenchmarkScan(b *testing.B) {
 	const query = "SELECT id, name, score, n FROM t"
-	b.Run("ours/stmt", func(b *testing.B) {
+	b.Run("stmt", func(b *testing.B) {
 		c := benchOurs(b, benchRows)
 		kept := make([]string, benchRows)
 		b.ReportAllocs()
@@ -178,7 +126,7 @@ func BenchmarkScan(b *testing.B) {
 			s.Close()
 		}
 	})
-	b.Run("ours/query", func(b *testing.B) {
+	b.Run("query", func(b *testing.B) {
 		c := benchOurs(b, benchRows)
 		kept := make([]string, benchRows)
 		b.ReportAllocs()
@@ -193,32 +141,6 @@ func BenchmarkScan(b *testing.B) {
 			}
 		}
 	})
-	b.Run("theirs", func(b *testing.B) {
-		db := benchTheirs(b, benchRows)
-		kept := make([]string, benchRows)
-		b.ReportAllocs()
-		for b.Loop() {
-			if err := scanTheirs(b.Context(), db, query, kept); err != nil {
-				b.Fatal(err)
-			}
-		}
-	})
-}
-
-func scanTheirs(ctx context.Context, db *sql.DB, query string, kept []string) error {
-	rows, err := db.QueryContext(ctx, query)
-	if err != nil {
-		return err
-	}
-	defer rows.Close()
-	var r benchRow
-	for n := 0; rows.Next(); n++ {
-		if err := rows.Scan(&r.ID, &r.Name, &r.Score, &r.N); err != nil {
-			return err
-		}
-		kept[n] = r.Name
-	}
-	return rows.Err()
 }
 
 // benchBulk inserts benchRows rows in one transaction, again and again.
@@ -239,28 +161,12 @@ func benchBulk(b *testing.B, c *sqlite.Conn) {
 }
 
 // BenchmarkBulk inserts benchRows rows in one transaction.
-func BenchmarkBulk(b *testing.B) {
-	b.Run("ours", func(b *testing.B) {
-		benchBulk(b, benchOurs(b, 0))
-	})
-	b.Run("theirs", func(b *testing.B) {
-		db := benchTheirs(b, 0)
-		b.ReportAllocs()
-		for b.Loop() {
-			if _, err := db.ExecContext(b.Context(), "DELETE FROM t"); err != nil {
-				b.Fatal(err)
-			}
-			if err := fillTheirs(b.Context(), db, benchRows); err != nil {
-				b.Fatal(err)
-			}
-		}
-	})
-}
+func BenchmarkBulk(b *testing.B) { benchBulk(b, benchOurs(b, 0)) }
 
 // BenchmarkAutocommit inserts single rows, each its own transaction.
 func BenchmarkAutocommit(b *testing.B) {
 	const insert = "INSERT INTO t(name, score, n) VALUES(?, ?, ?)"
-	b.Run("ours", func(b *testing.B) {
+	b.Run("exec", func(b *testing.B) {
 		c := benchOurs(b, 0)
 		b.ReportAllocs()
 		for i := 0; b.Loop(); i++ {
@@ -269,7 +175,7 @@ func BenchmarkAutocommit(b *testing.B) {
 			}
 		}
 	})
-	b.Run("ours/write", func(b *testing.B) {
+	b.Run("write", func(b *testing.B) {
 		c := benchOurs(b, 0)
 		b.ReportAllocs()
 		for i := 0; b.Loop(); i++ {
@@ -278,19 +184,6 @@ func BenchmarkAutocommit(b *testing.B) {
 				return err
 			})
 			if err != nil {
-				b.Fatal(err)
-			}
-		}
-	})
-	b.Run("theirs", func(b *testing.B) {
-		db := benchTheirs(b, 0)
-		s, err := db.Prepare(insert)
-		if err != nil {
-			b.Fatal(err)
-		}
-		b.ReportAllocs()
-		for i := 0; b.Loop(); i++ {
-			if _, err := s.ExecContext(b.Context(), fmt.Sprint("name ", i), 0.5, i); err != nil {
 				b.Fatal(err)
 			}
 		}

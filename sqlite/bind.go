@@ -217,7 +217,14 @@ func (s *Stmt) keep(err error) {
 
 // check keeps what the engine said against binding parameter i.
 func (s *Stmt) check(i int, rc int32) {
-	if rc == engine.OK || s.err != nil {
+	if rc != engine.OK {
+		s.failBind(i, rc)
+	}
+}
+
+// failBind makes the error of a bind.
+func (s *Stmt) failBind(i int, rc int32) {
+	if s.err != nil {
 		return
 	}
 	if Code(rc) == Range {

@@ -134,14 +134,17 @@ func (d *DB) ErrorOffset() int { return int(lib.Xsqlite3_error_offset(d.tls, d.p
 // SystemErrno is the errno behind the last I/O error, or 0.
 func (d *DB) SystemErrno() int { return int(lib.Xsqlite3_system_errno(d.tls, d.ptr)) }
 
+// state is what SQLite holds of the connection; see row.go on why it is read there.
+func (d *DB) state() *lib.Tsqlite3 { return (*lib.Tsqlite3)(pointer(d.ptr)) }
+
 // Autocommit reports whether no explicit transaction is open.
-func (d *DB) Autocommit() bool { return lib.Xsqlite3_get_autocommit(d.tls, d.ptr) != 0 }
+func (d *DB) Autocommit() bool { return d.state().FautoCommit != 0 }
 
 // Changes is the number of rows the last INSERT, UPDATE or DELETE changed.
-func (d *DB) Changes() int64 { return lib.Xsqlite3_changes64(d.tls, d.ptr) }
+func (d *DB) Changes() int64 { return d.state().FnChange }
 
 // LastInsertID is the rowid of the last INSERT into a rowid table.
-func (d *DB) LastInsertID() int64 { return lib.Xsqlite3_last_insert_rowid(d.tls, d.ptr) }
+func (d *DB) LastInsertID() int64 { return d.state().FlastRowid }
 
 // Checkpoint moves frames of the WAL of the main database into its file. log counts the frames in
 // the WAL, moved those of them that are in the file now; both are -1 without a WAL. The modes are

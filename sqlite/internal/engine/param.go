@@ -49,8 +49,7 @@ func (s *Stmt) BindFloat(i int, v float64) int32 {
 // bindBuffer binds text of n bytes in the buffer of parameter i. Into a database that holds
 // UTF-16, and long text, whose bound is SQLite's to know, goes the long way.
 func (s *Stmt) bindBuffer(i int, addr uintptr, n int) int32 {
-	db := (*lib.Tsqlite3)(pointer(s.db.ptr))
-	if m := s.slot(i); m != nil && db.Fenc == utf8 && n <= keepBytes {
+	if m := s.slot(i); m != nil && s.db.state().Fenc == utf8 && n <= keepBytes {
 		m.Fz, m.Fn, m.Fenc, m.Fflags = addr, int32(n), utf8, lib.MEM_Str|lib.MEM_Static
 		return OK
 	}
