@@ -35,9 +35,16 @@ type heldFrame struct {
 	due   time.Time
 }
 
-// push takes a frame that arrived at now.
+// holds reports whether f, were it pushed, would have to wait for a lower id.
+func (o *order) holds(f *Frame) bool {
+	return f.ordered() && o.window > 0 && f.ID > o.last+1
+}
+
+// push takes a frame that arrived at now, which matters only if o holds it.
 func (o *order) push(f Frame, now time.Time) {
 	switch {
+	case o.holds(&f):
+		o.hold(f, now)
 	case !f.ordered():
 		o.emit(f)
 	case f.ID <= o.last:
@@ -48,12 +55,10 @@ func (o *order) push(f Frame, now time.Time) {
 			o.late++
 		}
 		o.emit(f)
-	case f.ID == o.last+1 || o.window <= 0:
+	default:
 		o.last = f.ID
 		o.emit(f)
 		o.release(0)
-	default:
-		o.hold(f, now)
 	}
 }
 
