@@ -102,11 +102,19 @@ func TestCanonicalName(t *testing.T) {
 		}
 	}
 	names = append(names, "x", "-", "a--B", "x_Y", "1a-2b", "sEC-fetch-DEST2", "", "A|`~",
-		"az-za", "AZ-ZA")
+		"az-za", "AZ-ZA", "kost", "xate", strings.Repeat("x", len(knownNames)))
 	for _, name := range names {
 		want := textproto.CanonicalMIMEHeaderKey(name)
 		if got := CanonicalName([]byte(name)); got != want {
 			t.Errorf("CanonicalName(%q) = %q, want %q", name, got, want)
+		}
+	}
+}
+
+func TestValidStatus(t *testing.T) {
+	for status, want := range map[int]bool{-1: false, 99: false, 100: true, 999: true, 1000: false} {
+		if got := ValidStatus(status); got != want {
+			t.Errorf("ValidStatus(%d) = %v, want %v", status, got, want)
 		}
 	}
 }

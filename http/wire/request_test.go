@@ -53,6 +53,7 @@ func TestRequestTargets(t *testing.T) {
 		{"CONNECT a:80 HTTP/1.1", "", "", "", ErrConnect},
 		{"CONNECT / HTTP/1.1", "", "", "", ErrConnect},
 		{"GET / HTTP/1.1 ", "", "", "", ErrVersionSyntax},
+		{"GET / HTTP/1.1\rx", "", "", "", ErrLineEnd},
 		{"GET / HTTP/2.0", "", "", "", ErrVersion},
 		{"GET / http/1.1", "", "", "", ErrVersionSyntax},
 		{"G\x00T / HTTP/1.1", "", "", "", ErrMethod},
