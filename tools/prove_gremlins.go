@@ -114,6 +114,9 @@ func (e *env) mutate(s *console.Step, m mutation, review mutate.Review) (
 		name := m.dir + "/" + c.String()
 		s.Doing(fmt.Sprintf("%s %d of %d: %s %s", m.dir, i+1, len(changes), fate, c))
 		got.Count(fate, name, review[name] != "")
+		if (fate == prove.Lived || fate == prove.NotCovered) && review[name] == "" {
+			s.Printf("%-11s %s", fate, name)
+		}
 	}
 	return got, nil
 }

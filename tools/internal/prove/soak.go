@@ -21,6 +21,7 @@ const (
 	soakConnection = 500
 	soakPatience   = time.Minute // for the answers of one batch
 	soakRude       = time.Second // before a rude client leaves, answered or not
+	soakRudeMost   = 200         // how often rude clients come: what they wait for is time
 )
 
 // A Soak asks a server for a long time on one connection after another and looks at
@@ -38,7 +39,8 @@ type Soak struct {
 // Run asks and returns what the looks gave.
 func (s *Soak) Run(ctx context.Context) (samples []Sample, err error) {
 	next := 0
-	for asked := 0; asked < s.Count; {
+	every := max(1, s.Count/soakConnection/soakRudeMost)
+	for asked, connections := 0, 0; asked < s.Count; connections++ {
 		if err := ctx.Err(); err != nil {
 			return samples, err
 		}
@@ -46,8 +48,10 @@ func (s *Soak) Run(ctx context.Context) (samples []Sample, err error) {
 		if err := s.connection(asked, n); err != nil && ctx.Err() == nil {
 			return samples, fmt.Errorf("prove: soak, after %d requests: %w", asked, err)
 		}
-		if err := s.beRude(asked); err != nil {
-			return samples, fmt.Errorf("prove: soak, after %d requests: %w", asked, err)
+		if connections%every == 0 {
+			if err := s.beRude(asked); err != nil {
+				return samples, fmt.Errorf("prove: soak, after %d requests: %w", asked, err)
+			}
 		}
 		if asked += n; asked >= next {
 			sample := s.Look()
