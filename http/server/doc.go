@@ -63,4 +63,11 @@
 // that has returned: a map must be there to be written to, and is two objects once it is.
 // Pools and memory for several requests at once were declined: what one handler keeps
 // would change under it, or hold the memory of its neighbours.
+//
+// All of that, its handler included, takes 650 ns of a request for a hello, with a browser's
+// header 1340 (the best hundredth of 3,000 runs of 64 requests inside one handler, on a crowded
+// machine); the same with a walk through the header of the answer instead of a look for its
+// common fields took 730. Tried, and no faster: an own way to write the peer's address, 21 to
+// 53 ns where net/netip takes 23. The verb "bench hello" gave 1.49 times the requests of net/http
+// on a quiet machine before that, where 1.5 is the aim; it has not been run on one since.
 package server
