@@ -39,6 +39,7 @@ func (l *Loop) mayWait(t *Turn, c *conn) bool {
 // putOff lets what t has for c wait.
 func (l *Loop) putOff(t *Turn, c *conn) {
 	now := l.clock()
+	l.readAt = now
 	if len(t.waiting) == 0 {
 		t.since = now
 	}

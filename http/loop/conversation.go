@@ -151,6 +151,7 @@ func (l *Loop) receiveInline(t *Turn, c *conn, data []byte) (lost bool) {
 	x.tick, x.route = true, h.route
 	h.busy = true
 	l.cur = t
+	l.noteAwaited(t)
 	w := l.enterState(inHandler)
 	l.arm(w)
 	l.receive(note{kind: noteHeard, c: c, x: x, h: h}, data, w)

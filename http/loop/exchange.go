@@ -65,15 +65,16 @@ type Exchange struct {
 	over   *overHTTP // stands for the loop; nil on one
 	asking *Asking   // comes from inside and has no connection; nil: from one
 
-	req    wire.Request
-	parser wire.RequestParser
-	raw    []byte // own copy of a request that started off the loop
-	dec    wire.Decoder
-	body   []byte    // read ahead, whole
-	pipe   *bodyPipe // streamed; nil when body is whole
-	bodyAt int       // bytes of body that Read has given out
-	peer   netip.AddrPort
-	began  time.Time // when the handler started; zero unless somebody asks
+	req     wire.Request
+	parser  wire.RequestParser
+	raw     []byte // own copy of a request that started off the loop
+	dec     wire.Decoder
+	body    []byte    // read ahead, whole
+	pipe    *bodyPipe // streamed; nil when body is whole
+	bodyAt  int       // bytes of body that Read has given out
+	peer    netip.AddrPort
+	began   time.Time     // when the handler started; zero unless somebody asks
+	entered time.Duration // Loop.readAt when it was called on the loop
 
 	// What the handler says.
 	status    int
@@ -112,7 +113,9 @@ type Exchange struct {
 func (x *Exchange) reset(l *Loop, c *conn, t *Turn) {
 	x.l, x.c, x.turn, x.word, x.tick, x.seated = l, c, t, 0, false, false
 	x.on, x.guest, x.ending, x.asking = nil, nil, false, nil
-	x.offer.state.Store(offerNone)
+	if x.offer.state.Load() != offerNone {
+		x.offer.state.Store(offerNone)
+	}
 	x.body, x.pipe, x.bodyAt = nil, nil, 0
 	x.began, x.took = time.Time{}, 0
 	x.clearAnswer()
@@ -301,7 +304,7 @@ func (x *Exchange) SetStatusReason(code int, reason string) {
 		panic("loop: status code is not in 100 to 999")
 	}
 	x.status, x.reason = code, ""
-	if wire.ValidValue(reason) {
+	if reason != wire.StatusText(code) && wire.ValidValue(reason) {
 		x.reason = reason
 	}
 }

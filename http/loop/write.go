@@ -66,8 +66,9 @@ func (l *Loop) write(c *conn, data []byte) (n int) {
 	return n
 }
 
-// blocked starts the write deadline.
+// blocked notes that c's peer is slow, and starts the write deadline.
 func (l *Loop) blocked(c *conn) {
+	l.npending++
 	c.writeSince, c.wrote = l.now, 0
 	l.pushWriteDeadline(c)
 }
@@ -108,6 +109,7 @@ func (l *Loop) flush(c *conn) {
 		return
 	}
 	c.out, c.outAt, c.lent = nil, 0, false
+	l.npending--
 	l.countKept(c, 0)
 	c.writeBy = 0
 	l.schedule(c)
