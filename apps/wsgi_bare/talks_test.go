@@ -63,6 +63,7 @@ var talks = []talk{
 	{"threads-overlap", talkOverlap},
 	{"thread-local", talkThreadLocal},
 	{"no-request-is-mixed-up", talkNotMixedUp},
+	{"like-the-last", talkLikeTheLast},
 }
 
 // on puts the id of the talk into a request.

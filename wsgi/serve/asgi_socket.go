@@ -20,7 +20,7 @@ import (
 // appendScope appends what take_scope reads, but for the method.
 func (a *asgi) appendScope(out *engine.Events, x *loop.Exchange, isSocket bool) {
 	var text [64]byte
-	c := a.front.look(x, text[:0])
+	c := a.front.look(x)
 	r := x.Request()
 	a.path = a.path[:0]
 	if len(a.root) > 0 && len(rootpath.Below(r.Path, a.root)) == len(r.Path) {
@@ -40,7 +40,7 @@ func (a *asgi) appendScope(out *engine.Events, x *loop.Exchange, isSocket bool) 
 	} else {
 		out.TextOf(c.scheme)
 	}
-	out.Text(c.host)
+	out.Text(c.addr.AppendTo(text[:0]))
 	out.Int(uint32(c.port))
 	out.Int(uint32(len(r.Fields)))
 	for i := range r.Fields {

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"m0serve.dev/http/loop"
 	engine "m0serve.dev/wsgi/internal/python"
 	times "m0serve.dev/wsgi/internal/realtime/clock"
 )
@@ -36,9 +37,9 @@ func newClock(limit time.Duration, log *slog.Logger, s *stacks, late func()) *cl
 	return c
 }
 
-func (c *clock) begin(seat *engine.Seat) {
+func (c *clock) begin(seat *engine.Seat, x *loop.Exchange) {
 	if c != nil {
-		c.of(seat).Set(time.Now())
+		c.of(seat).Set(x.Entered())
 	}
 }
 

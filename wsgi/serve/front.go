@@ -6,6 +6,7 @@ package serve
 
 import (
 	"fmt"
+	"net/netip"
 	"strings"
 
 	"m0serve.dev/http/loop"
@@ -67,13 +68,12 @@ func (f *front) isApp(r *wire.Request) bool {
 
 // Serve answers from files, or asks the application.
 func (f *front) Serve(x *loop.Exchange) {
-	var text [64]byte
 	if what, inside := x.Asked(); inside {
-		c := insider(x, what, text[:0])
+		c := insider(x, what)
 		f.app.serve(x, &c)
 		return
 	}
-	c := f.look(x, text[:0])
+	c := f.look(x)
 	if f.app != nil && f.app.refuses(x) {
 		return
 	}
@@ -91,37 +91,30 @@ func (f *front) Serve(x *loop.Exchange) {
 
 // A caller is what the application is told of who asks.
 type caller struct {
-	host   []byte // address of the client, as text; empty: a unix peer
+	addr   netip.Addr // of the client; invalid: a unix peer
 	port   uint16
 	scheme string
 	name   []byte // instead of the Host field; nil: as sent
 }
 
-// look takes away what the application must not see and says who asks. text is
-// room for the address.
-func (f *front) look(x *loop.Exchange, text []byte) caller {
+// look takes away what the application must not see and says who asks.
+func (f *front) look(x *loop.Exchange) caller {
 	res := f.filter.Apply(x.Request(), x.Peer())
-	c := caller{scheme: "http", name: res.Host, port: res.Client.Port()}
+	c := caller{scheme: "http", name: res.Host, addr: res.Client.Addr(), port: res.Client.Port()}
 	if res.Scheme != "" {
 		c.scheme = res.Scheme
 	}
 	if res.Client != x.Peer() {
 		x.SetPeer(res.Client) // the access log names the client, too
 	}
-	if res.Client.IsValid() {
-		c.host = res.Client.Addr().AppendTo(text)
-	}
 	return c
 }
 
 // insider is who asks from inside: the client on whose behalf it is.
-func insider(x *loop.Exchange, what any, text []byte) caller {
-	c := caller{scheme: "http", port: x.Peer().Port()}
+func insider(x *loop.Exchange, what any) caller {
+	c := caller{scheme: "http", addr: x.Peer().Addr(), port: x.Peer().Port()}
 	if in, ok := what.(realtime.Inside); ok && in.Scheme != "" {
 		c.scheme = in.Scheme
-	}
-	if x.Peer().IsValid() {
-		c.host = x.Peer().Addr().AppendTo(text)
 	}
 	return c
 }

@@ -7,6 +7,7 @@ package serve
 import (
 	"bytes"
 	"io"
+	"net/netip"
 	"strconv"
 	"syscall"
 	"time"
@@ -66,7 +67,7 @@ func (h *wsgiHandler) call(r *request, x *loop.Exchange, c *caller, seat *engine
 func (h *wsgiHandler) ask(r *request, req *wire.Request, body []byte, whole bool, c *caller,
 	seat *engine.Seat) {
 	r.pack = h.appendPack(r.pack[:0], req, c)
-	h.clock.begin(seat)
+	h.clock.begin(seat, r.x)
 	r.outcome = seat.WSGI(r.pack, body, whole, r)
 	h.clock.end(seat)
 }
@@ -103,6 +104,8 @@ type request struct {
 
 	gathers bool           // every answer is held, also one that does not ask for it
 	outcome engine.Outcome // of the call
+
+	last lastHead
 }
 
 // end lets go of what the request had.
@@ -129,7 +132,7 @@ func (h *wsgiHandler) appendPack(dst []byte, r *wire.Request, c *caller) []byte 
 		protocol = "HTTP/1.0"
 	}
 	dst = engine.Pack(dst, protocol)
-	dst = engine.Pack(dst, c.host)
+	dst = appendAddr(dst, c.addr)
 	dst = appendPort(dst, c.port)
 	dst = engine.Pack(dst, c.scheme)
 	for i := range r.Fields {
@@ -157,6 +160,15 @@ func appendPath(dst, path []byte, root string) []byte {
 	return dst
 }
 
+// appendAddr appends the text of an address; of an invalid one an empty text.
+func appendAddr(dst []byte, addr netip.Addr) []byte {
+	at := len(dst)
+	dst = append(dst, 0, 0, 0, 0)
+	dst = addr.AppendTo(dst)
+	engine.SetPackLen(dst[at:])
+	return dst
+}
+
 func appendPort(dst []byte, port uint16) []byte {
 	if port == 0 {
 		return engine.Pack(dst, "")
@@ -171,6 +183,9 @@ func (r *request) Begin(h engine.Head) {
 	case r.gathers:
 		r.held = realtime.Gather(h.Status(), h.Reason(), h.Fields())
 		return
+	case r.last.is(h):
+		r.x.UseHead(&r.last.head)
+		return
 	case r.live != nil:
 		if r.held = realtime.Begin(h.Status(), h.Reason(), h.Fields()); r.held != nil {
 			return
@@ -179,6 +194,9 @@ func (r *request) Begin(h engine.Head) {
 	r.x.SetStatusReason(h.Status(), h.Reason())
 	for name, value := range h.Fields() {
 		_ = r.x.Field(name, value) // the shim has checked both
+	}
+	if !isInside(r.x) { // there it was not looked whether it speaks to the server
+		r.last.keep(h, r.x)
 	}
 }
 

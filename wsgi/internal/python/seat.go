@@ -84,11 +84,15 @@ func (h Head) Reason() string {
 	return unsafe.String((*byte)(unsafe.Pointer(h.c.reason)), int(h.c.reason_len))
 }
 
+// Packed are the fields as they came: the same bytes are the same fields.
+func (h Head) Packed() []byte {
+	return unsafe.Slice((*byte)(unsafe.Pointer(h.c.fields)), int(h.c.fields_len))
+}
+
 // Fields are the header fields in order, checked, in latin-1.
 func (h Head) Fields() iter.Seq2[string, string] {
 	return func(yield func(name, value string) bool) {
-		at := unsafe.Slice((*byte)(unsafe.Pointer(h.c.fields)), int(h.c.fields_len))
-		for len(at) > 0 {
+		for at := h.Packed(); len(at) > 0; {
 			var name, value string
 			name, at = cutText(at)
 			value, at = cutText(at)
@@ -137,8 +141,9 @@ func (s *Seat) WSGI(pack, body []byte, whole bool, to Responder) Outcome {
 	if !whole {
 		n = -1
 	}
-	outcome := C.m0_wsgi(s.c, (*C.char)(unsafe.Pointer(unsafe.SliceData(pack))),
-		C.size_t(len(pack)), (*C.char)(unsafe.Pointer(unsafe.SliceData(body))), n)
+	outcome := C.m0_wsgi(C.m0_ref(uintptr(unsafe.Pointer(s.c))),
+		(*C.char)(unsafe.Pointer(unsafe.SliceData(pack))), C.size_t(len(pack)),
+		(*C.char)(unsafe.Pointer(unsafe.SliceData(body))), n)
 	switch outcome {
 	case C.M0_WHOLE:
 		return s.whole()

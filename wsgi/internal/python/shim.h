@@ -44,6 +44,10 @@ typedef struct m0_call {
 	PyObject *keep;
 } m0_call;
 
+// m0_ref is an m0_call as Go hands it over for each request: as a number, which is not
+// searched for pointers to Go's memory.
+typedef uintptr_t m0_ref;
+
 // m0_load finds the interpreter's functions, see m0_api_load.
 const char *m0_load(const char *library);
 
@@ -69,7 +73,7 @@ void m0_nap(void);
 // m0_wsgi calls the application. pack is the request: length-prefixed strings
 // in the order of enum m0_part, then pairs of name and value. body_len is -1 when
 // the body is read through Go.
-int m0_wsgi(m0_call *call, const char *pack, size_t pack_len, const char *body,
+int m0_wsgi(m0_ref call, const char *pack, size_t pack_len, const char *body,
 	    ssize_t body_len);
 
 // m0_wsgi_done gives back what M0_WHOLE kept.

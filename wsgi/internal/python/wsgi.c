@@ -68,8 +68,10 @@ typedef struct {
 	char name[NAME_MAX_LEN]; // lower case
 	uint8_t len;
 	uint8_t joins; // what duplicates are joined by
+	uint8_t keeps; // value
 	uint64_t serial; // of the request that has it last
 	PyObject *key;
+	kept_value value; // the last one, unless it is a secret
 } key;
 
 typedef struct {
@@ -114,6 +116,16 @@ static PyObject *make_key(const char *name, size_t len, int is_kept, uint8_t *jo
 	return PyUnicode_InternFromString(text);
 }
 
+// may_stay says whether the value of a field may stay: what lets a client in may not.
+static int may_stay(const key *k)
+{
+	static const char *const secrets[] = {"cookie", "authorization", "proxy-authorization"};
+	for (size_t i = 0; i < sizeof secrets / sizeof *secrets; i++)
+		if (k->len == strlen(secrets[i]) && !memcmp(k->name, secrets[i], k->len))
+			return 0;
+	return 1;
+}
+
 // key_of finds or makes a key. One that cannot be kept comes in spare.
 static key *key_of(part name, key *spare)
 {
@@ -137,6 +149,7 @@ static key *key_of(part name, key *spare)
 	k->key = make_key(text, len, k != spare, &k->joins);
 	if (k != spare && k->key) {
 		memcpy(k->name, text, len);
+		k->keeps = (uint8_t)may_stay(k);
 		mem->used++;
 	}
 	return k->key ? k : NULL;
@@ -169,6 +182,26 @@ static int set_part(PyObject *base, int i, part p)
 	return set(base, name_of[i], str);
 }
 
+// value_of is the str of a value, the last one's when it is the same.
+static PyObject *value_of(key *k, part p)
+{
+	kept_value *kept = &k->value;
+	if (kept->str && kept->len == p.len && !memcmp(kept->at, p.at, p.len)) {
+		Py_IncRef(kept->str);
+		return kept->str;
+	}
+	PyObject *str = PyUnicode_DecodeLatin1(p.at, (Py_ssize_t)p.len, NULL);
+	if (str && k->keeps && p.len <= sizeof kept->at) {
+		if (kept->str)
+			Py_DecRef(kept->str);
+		kept->str = str;
+		kept->len = p.len;
+		memcpy(kept->at, p.at, p.len);
+		Py_IncRef(str);
+	}
+	return str;
+}
+
 // set_field sets what a header field becomes; fields of one name become one.
 static int set_field(PyObject *environ, part name, part value)
 {
@@ -176,7 +209,7 @@ static int set_field(PyObject *environ, part name, part value)
 	key *k = key_of(name, &spare);
 	if (!k)
 		return -1;
-	PyObject *str = PyUnicode_DecodeLatin1(value.at, (Py_ssize_t)value.len, NULL);
+	PyObject *str = value_of(k, value);
 	PyObject *old = NULL;
 	if (k->serial == mem->serial || k == &spare)
 		old = PyDict_GetItemWithError(environ, k->key);
@@ -783,10 +816,11 @@ static void begin(m0_call *call)
 	}
 }
 
-int m0_wsgi(m0_call *call, const char *pack, size_t pack_len, const char *body, ssize_t body_len)
+int m0_wsgi(m0_ref ref, const char *pack, size_t pack_len, const char *body, ssize_t body_len)
 {
 	if (!mem && !(mem = calloc(1, sizeof *mem)))
 		abort();
+	m0_call *call = (m0_call *)ref;
 	begin(call);
 	PyObject *environ = make_environ(call, pack, pack + pack_len, body, body_len);
 	PyObject *self = environ ? capsule_of(call, "m0serve.start", free_start) : NULL;
