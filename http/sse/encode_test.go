@@ -274,8 +274,8 @@ func TestParserBoundsAnEvent(t *testing.T) {
 func FuzzParser(f *testing.F) {
 	for _, s := range []string{
 		"\uFEFFdata:a\n\n", "\uFEFF\uFEFFdata:a\n\n", "data\n\ndata\ndata\n\n",
-		"id: 1\ndata: x\n\nid\ndata:y\n\n", "id: 1\x00\ndata: x\n\n", "data:test\r\n\r\n",
-		"retry: 3000\nretry: x\nretry:\n\n",
+		"id: 1\ndata: x\n\nid\ndata:y\n\n", "id: 1\x00\ndata: x\n\n", "id:\x00\ndata:x\n\n",
+		"data:test\r\n\r\n", "retry: 3000\nretry: x\nretry:\n\n",
 		"retry: 99999999999999999999\n\n",
 		":comment\ndata : no\ndata:  two\n\n", "event\ndata:a\r\rid:9\n",
 		"data:a\n\uFEFFdata:b\n\n", "data:a\r\ndata:b\r\n\r\n", "data:\xff\n\n",

@@ -64,6 +64,7 @@ func TestJournalRestoreRaisesTheCounter(t *testing.T) {
 	if _, known := j.Since(0); known {
 		t.Error("Since(0) is known; the journal dropped what came after it")
 	}
+	j.Restore(func(id uint64) { t.Errorf("nothing raised the counter to %d", id) })
 }
 
 func TestJournalCatchUpIsNeverSilent(t *testing.T) {
