@@ -49,12 +49,12 @@
 // statements in one Read or Write share them. The runtime's is the copy of each text that is kept.
 //
 // So the floor is engine and kernel. In parts of the time of zombiezen's package, on the same
-// engine, a loop that calls the engine and nothing else takes 0.95 to 1.0 for a row by its key and
-// 0.76 for an insert; this package takes 0.95 and 0.87, and 0.8 for a scan (medians of batches in
-// turns in one process, 35 tasks for two cores). Lower lies what asks less: 20 rows in one INSERT
-// take 0.6 of the time of 20 statements, 500 rows by key in one Read a quarter. And a row by its
-// key takes half while another connection of the process reads: the locks are held already, and no
-// system call is left.
+// engine, a loop that calls the engine and nothing else takes 0.98 to 1.0 for a row by its key and
+// 0.76 to 0.82 for an insert; this package takes 0.95 to 0.96 and 0.85 to 0.88 (means of batches
+// in turns in one process, 25 to 36 tasks for two cores, where a difference of 0.03 is none). Lower
+// lies what asks less: 20 rows in one INSERT take 0.6 of the time of 20 statements, 500 rows by key
+// in one Read a quarter. And a row by its key takes half while another connection of the process
+// reads: the locks are held already, and no system call is left.
 //
 // Two processes that write wait for each other less than for the machine. On one with 25 tasks for
 // two cores, writers that had a file each waited for its lock 34 to 356 ms at most in 3 s: their
