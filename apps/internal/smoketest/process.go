@@ -62,7 +62,7 @@ type Process struct {
 	URL string // of the listener, without a slash at the end
 	Cmd *exec.Cmd
 
-	done chan struct{} // closed once the process has ended
+	done chan struct{} // closed once the process has ended, and all that it printed is read
 	read chan struct{} // closed once nobody can print any more
 	mu   sync.Mutex
 	log  bytes.Buffer // everything it printed
@@ -116,10 +116,13 @@ func Run(t *testing.T, cmd *exec.Cmd) *Process {
 	}
 	p.Cmd.Stdout, p.Cmd.Stderr = w, w
 	StartInGroup(t, cmd)
-	w.Close()
-	go p.collect(r)
+	said := make(chan struct{})
+	go p.collect(r, said)
 	go func() {
 		_ = p.Cmd.Wait()
+		_, _ = w.WriteString(end) // behind all that the process printed
+		w.Close()
+		<-said
 		close(p.done)
 	}()
 	t.Cleanup(func() {
@@ -155,14 +158,22 @@ func (p *Process) Listening(t *testing.T, address *regexp.Regexp) {
 	t.Fatalf("%s printed no banner within %v:\n%s", p.Cmd.Path, Patience, p.Log())
 }
 
-func (p *Process) collect(r *os.File) {
+// end is a line that no process prints: here its output ends.
+const end = "\x00ended\n"
+
+// collect reads what is printed, and closes said where the end is.
+func (p *Process) collect(r *os.File, said chan struct{}) {
 	defer close(p.read)
 	lines := bufio.NewReader(r)
 	for {
 		line, err := lines.ReadBytes('\n')
+		line, ended := bytes.CutSuffix(line, []byte(end))
 		p.mu.Lock()
 		p.log.Write(line)
 		p.mu.Unlock()
+		if ended {
+			close(said)
+		}
 		if err != nil {
 			return
 		}
@@ -204,12 +215,12 @@ func (p *Process) Kill(t *testing.T) {
 	p.Wait(t)
 }
 
-// lastWords is how long Wait gives what was printed to be read, should a process that
-// outlives the service hold the other end.
+// lastWords is how long Wait gives those who outlive the service to print.
 const lastWords = 200 * time.Millisecond
 
 // Wait waits for the end of the started process and gives its exit status, -1
-// when a signal ended it. Log has then all that it printed.
+// when a signal ended it. Log has then all that it printed, and what its children did who
+// ended within a moment.
 func (p *Process) Wait(t *testing.T) int {
 	t.Helper()
 	select {
