@@ -29,6 +29,7 @@ import (
 const (
 	envServer = "M0_SUITE_SERVER" // m0serve (default), gunicorn, waitress
 	envFlags  = "M0_SUITE_FLAGS"  // one more flag for m0serve, --embed say
+	envAsan   = "M0_SUITE_ASAN"   // libasan.so: the engine is built for it, and it is loaded first
 )
 
 // command is the package of m0serve.
@@ -129,6 +130,9 @@ func (b *build) make(more func() ([]string, error)) {
 			return
 		}
 	}
+	if os.Getenv(envAsan) != "" {
+		flags = append(flags, "-asan")
+	}
 	builds := [][]string{ // without the tables of a debugger, which take a third of the time
 		{"build", "-ldflags=-w", "-o", filepath.Join(b.dir, "m0serve"), command},
 		slices.Concat([]string{"build"}, flags, []string{"-ldflags=-w", "-buildmode=c-shared", "-o",
@@ -184,6 +188,9 @@ func (b *Builder) Launch(t *testing.T, cfg Config) *smoketest.Process {
 		"PATH=" + os.Getenv("PATH"), "HOME=" + os.Getenv("HOME"), "TMPDIR=" + t.TempDir(),
 		"PYTHONDONTWRITEBYTECODE=1", "PYTHONUNBUFFERED=1", "PYTHONPATH=.",
 	}, cfg.Env...)
+	if runtime := os.Getenv(envAsan); runtime != "" && cfg.Server == "m0serve" {
+		cmd.Env = append(cmd.Env, "LD_PRELOAD="+runtime, "ASAN_OPTIONS="+os.Getenv("ASAN_OPTIONS"))
+	}
 	if cfg.Validate {
 		cmd.Env = append(cmd.Env, "M0_WSGI_VALIDATE=1")
 	}
