@@ -40,9 +40,8 @@ type Config struct {
 	// route that was ever late runs on a loop while the bound is reached.
 	BlockingMax   int
 	BlockingQueue int
-	// Poll is the watchdog's step: a handler loses the loop one to two steps after it
-	// began, one on a seat up to six where nobody waits; 500 µs. Negative: every handler
-	// runs off the loop.
+	// Poll is the watchdog's step: a handler loses the loop one to two steps
+	// after it began; 500 µs. Negative: every handler runs off the loop.
 	Poll time.Duration
 	// NeverPool starts every request on a loop, however late its route was
 	// before: for tests and measurements of the takeover itself.

@@ -143,9 +143,6 @@ func (l *Loop) detachConn(c *conn) {
 func (l *Loop) settle(c *conn, why Reason) {
 	l.g.leave()
 	l.settleLong(c)
-	if c.pending() {
-		l.npending--
-	}
 	c.in, c.out, c.outAt = nil, nil, 0
 	l.countKept(c, 0)
 	if c.body != nil {

@@ -148,10 +148,9 @@ func (l *Loop) hearBytes(t *Turn, c *conn) (data []byte, ok bool) {
 func (l *Loop) receiveInline(t *Turn, c *conn, data []byte) (lost bool) {
 	h, x := c.held, t.x
 	x.reset(l, c, t)
-	x.tick, x.route = true, h.route
+	x.tick, x.route, l.readAt = true, h.route, -1
 	h.busy = true
 	l.cur = t
-	l.noteAwaited(t)
 	w := l.enterState(inHandler)
 	l.arm(w)
 	l.receive(note{kind: noteHeard, c: c, x: x, h: h}, data, w)

@@ -13,7 +13,6 @@ import (
 func (l *Loop) enter(t *Turn) (lost bool) {
 	x := t.x
 	l.cur = t
-	l.noteAwaited(t)
 	x.entered, l.readAt = l.readAt, -1
 	w := l.enterState(inHandler)
 	x.word = w

@@ -40,14 +40,9 @@ type Loop struct {
 
 	// The guard: a sequence and what the owner is at, see ownerState. It only
 	// grows. Entering stores, leaving and taking are the same compare-and-swap.
-	word    atomic.Uint64
-	armed   atomic.Uint32 // 1: the watchdog's timer runs
-	mark    atomic.Uint64 // the word that the watchdog saw last
-	awaited atomic.Bool   // see noteAwaited
-	stays   struct {      // the watchdog's: how often it let a handler stay
-		word uint64
-		n    int
-	}
+	word  atomic.Uint64
+	armed atomic.Uint32 // 1: the watchdog's timer runs
+	mark  atomic.Uint64 // the word that the watchdog saw last
 	timer sys.Timer
 	cur   *Turn // in a handler; written before word says so
 
@@ -57,7 +52,6 @@ type Loop struct {
 	table    []*conn // by descriptor
 	gen      int32
 	nheld    int
-	npending int // connections whose peers have not taken all that is sent to them
 	wheel    wheel
 	start    time.Time
 	now      time.Duration // since start, read once a turn

@@ -54,9 +54,6 @@ func (x *Exchange) Offer() {
 		o.slots[0] = x.out
 		o.state.CompareAndSwap(state, offerFirst)
 	}
-	if !x.l.awaited.Load() {
-		x.l.awaited.Store(true)
-	}
 	// Whoever takes the loop looks behind the take, and the handler behind the offer.
 	if !x.OnLoop() {
 		x.detach()

@@ -15,7 +15,7 @@ func (l *Loop) watchOffLoop() {
 //
 //	not takeable   nobody is in a handler: stand down, then look once more
 //	word new       remember it
-//	word seen      take the loop, or let the handler stay for a while
+//	word seen      take the loop
 func (l *Loop) look() {
 	w := l.word.Load()
 	switch {
@@ -30,7 +30,6 @@ func (l *Loop) look() {
 		l.mark.Store(w)
 	case w != l.mark.Load():
 		l.mark.Store(w)
-	case l.mayStay(w):
 	default:
 		late, taken := l.take(w)
 		if !taken {
@@ -46,34 +45,6 @@ func (l *Loop) look() {
 		return
 	}
 	l.timer.Arm(l.g.cfg.Poll)
-}
-
-// patience is for how many steps more a handler keeps a loop that nobody waits for. A view
-// that computes for 10 ms would lose it each time, to a goroutine that finds requests for
-// the same seat alone, and the two would share its core.
-const patience = 4
-
-// mayStay reports whether a late handler may keep the loop for one step more: it has a
-// seat, none is free to go on in its place, and nothing waits for the loop, as far as can
-// be known without it.
-func (l *Loop) mayStay(w uint64) bool {
-	if l.stays.word != w {
-		l.stays.word, l.stays.n = w, 0
-	}
-	l.stays.n++
-	return l.stays.n <= patience && w&stateBits == inHandler && !l.awaited.Load() &&
-		!l.posted.Load() && !l.g.draining.Load() && l.g.seats.idlers.Load() == 0
-}
-
-// noteAwaited notes, before a handler runs, whether another owner of the loop would have
-// something to do but to read more requests: streams, answers that are not sent, and
-// what needs no seat.
-func (l *Loop) noteAwaited(t *Turn) {
-	awaited := !t.x.seated || l.nheld > 0 || l.npending > 0 || len(t.waiting) > 0 ||
-		len(t.out) > t.put
-	if l.awaited.Load() != awaited {
-		l.awaited.Store(awaited)
-	}
 }
 
 // canBeLate reports whether the owner is at something that the watchdog bounds.

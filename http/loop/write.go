@@ -66,9 +66,8 @@ func (l *Loop) write(c *conn, data []byte) (n int) {
 	return n
 }
 
-// blocked notes that c's peer is slow, and starts the write deadline.
+// blocked starts the write deadline.
 func (l *Loop) blocked(c *conn) {
-	l.npending++
 	c.writeSince, c.wrote = l.now, 0
 	l.pushWriteDeadline(c)
 }
@@ -109,7 +108,6 @@ func (l *Loop) flush(c *conn) {
 		return
 	}
 	c.out, c.outAt, c.lent = nil, 0, false
-	l.npending--
 	l.countKept(c, 0)
 	c.writeBy = 0
 	l.schedule(c)

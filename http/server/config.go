@@ -66,9 +66,8 @@ type Config struct {
 	WriteTimeout time.Duration // 30 s and the time the bytes may take at 1 KiB/s
 	DrainTimeout time.Duration // 5 s
 
-	// Takeover is the watchdog's step: a handler loses its loop after one or two, on a
-	// seat after up to six where nobody waits for the loop; 500 µs. Negative: every
-	// handler runs off the loops.
+	// Takeover is the watchdog's step: a handler loses its loop after one or two;
+	// 500 µs. Negative: every handler runs off the loops.
 	Takeover time.Duration
 	// NeverPool starts every request on a loop, however late its route was
 	// before: for tests and measurements of the takeover itself.
