@@ -126,9 +126,7 @@ func TestSmokeStoppedWorker(t *testing.T) {
 	p := start(t, "M0_WORKERS=2", quick, "M0_PUBLISH_SOCKET="+socket)
 	streams := onBoth(t, p)
 	stopped := p.Workers(t)[1]
-	smoketest.Kill(t, stopped, syscall.SIGSTOP)
-	defer smoketest.Kill(t, stopped, syscall.SIGCONT)
-	smoketest.Until(t, "worker 1 stands", func() bool { return stateOf(t, stopped)[0] == "T" })
+	smoketest.Stop(t, stopped)
 	refused := func() (n [2]uint64) {
 		for _, w := range mustStats(t, p).Workers {
 			n[w.Index] += w.Refused

@@ -6,7 +6,6 @@ package faults
 
 import (
 	"bufio"
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -158,17 +157,6 @@ func sameWorkers(t *testing.T, p *smoketest.Process, before map[int]int) {
 	if now := p.Workers(t); !maps.Equal(now, before) {
 		t.Errorf("workers %v, want %v as before", now, before)
 	}
-}
-
-// stateOf is the state in a line of /proc/PID/stat.
-func stateOf(stat []byte) string {
-	return strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:]))[0]
-}
-
-// isStopped reports whether a process is stopped.
-func isStopped(pid int) bool {
-	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
-	return err == nil && stateOf(text) == "T"
 }
 
 // A fleet is what one worker of host_check says about all of them.

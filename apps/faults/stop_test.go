@@ -18,9 +18,7 @@ import (
 func freeze(t *testing.T, p *smoketest.Process) (thaw func()) {
 	t.Helper()
 	pid := p.Workers(t)[1]
-	smoketest.Kill(t, pid, syscall.SIGSTOP)
-	until(t, "worker 1 to be stopped", func() bool { return isStopped(pid) })
-	t.Cleanup(func() { _ = syscall.Kill(pid, syscall.SIGCONT) })
+	smoketest.Stop(t, pid)
 	return func() { smoketest.Kill(t, pid, syscall.SIGCONT) }
 }
 

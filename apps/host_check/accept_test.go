@@ -172,9 +172,7 @@ func TestStoppedWorkerGetsNoHandOffs(t *testing.T) {
 	skipShort(t)
 	p := smoketest.Start(t, bin, "M0_WORKERS=2")
 	stopped := p.Workers(t)[1]
-	smoketest.Kill(t, stopped, syscall.SIGSTOP)
-	defer smoketest.Kill(t, stopped, syscall.SIGCONT)
-	until(t, "worker 1 to be stopped", func() bool { return isStopped(t, stopped) })
+	smoketest.Stop(t, stopped)
 	// Its heartbeat stays fresh for a while: what is handed over until then waits
 	// for it. From then on every connection stays with worker 0.
 	until(t, "a connection that is kept", func() bool {
@@ -195,9 +193,4 @@ func TestStoppedWorkerGetsNoHandOffs(t *testing.T) {
 	if got := handoffs(fleet(t, p)); got != before {
 		t.Errorf("%d connections were handed to a stopped worker", got-before)
 	}
-}
-
-func isStopped(t *testing.T, pid int) bool {
-	t.Helper()
-	return strings.Contains(readFile(t, fmt.Sprintf("/proc/%d/stat", pid)), ") T ")
 }

@@ -223,7 +223,7 @@ func TestDrainThatOutlastsItsBoundIsKilled(t *testing.T) {
 	skipShort(t)
 	p := smoketest.Start(t, bin, "M0_WORKERS=2", "M0_DRAIN_S=1")
 	stopped := p.Workers(t)[1]
-	smoketest.Kill(t, stopped, syscall.SIGSTOP)
+	smoketest.Stop(t, stopped)
 	began := time.Now()
 	p.Signal(t, syscall.SIGTERM)
 	code := exit(t, p)

@@ -319,8 +319,7 @@ func TestStoppedWorkerHoldsUpNoPublisher(t *testing.T) {
 	}
 	usual := publish("99")
 	stopped := p.Workers(t)[0]
-	smoketest.Kill(t, stopped, syscall.SIGSTOP)
-	defer smoketest.Kill(t, stopped, syscall.SIGCONT)
+	smoketest.Stop(t, stopped)
 	if d := publish("100"); d > 3*time.Second+5*usual {
 		t.Errorf("100 notes beside a stopped worker took %v, without %v: want no wait for it", d, usual)
 	}

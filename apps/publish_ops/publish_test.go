@@ -119,10 +119,7 @@ func TestStoppedSiblingHoldsUpNobody(t *testing.T) {
 // awaken stops a worker, and gives client a connection to another.
 func (s *site) awaken(t *testing.T, client *http.Client, stopped int) {
 	t.Helper()
-	if err := syscall.Kill(stopped, syscall.SIGSTOP); err != nil {
-		t.Fatal(err)
-	}
-	smoketest.Until(t, "a worker that is stopped", func() bool { return isStopped(stopped) })
+	smoketest.Stop(t, stopped)
 	smoketest.Until(t, "an answer of the worker that runs", func() bool {
 		r, err := client.Get(s.URL + "/?count=0")
 		if err != nil {
@@ -133,17 +130,6 @@ func (s *site) awaken(t *testing.T, client *http.Client, stopped int) {
 		r.Body.Close()
 		return true
 	})
-}
-
-// isStopped reports whether every thread of a process is.
-func isStopped(pid int) bool {
-	stats, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/stat", pid))
-	for _, name := range stats {
-		if stat, err := os.ReadFile(name); err != nil || !strings.Contains(string(stat), ") T ") {
-			return false
-		}
-	}
-	return len(stats) > 0
 }
 
 // socketPath is the publish socket of the service, which is the only one that has this

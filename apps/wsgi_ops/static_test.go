@@ -13,7 +13,6 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
@@ -157,8 +156,7 @@ func TestMetricsOfAStoppedWorker(t *testing.T) {
 	p := site{args: []string{"--workers", "2", "--metrics", address}}.start(t)
 	pid := p.Workers(t)[1]
 	answeredBy(t, p, pid)
-	smoketest.Kill(t, pid, syscall.SIGSTOP)
-	t.Cleanup(func() { smoketest.Kill(t, pid, syscall.SIGCONT) })
+	smoketest.Stop(t, pid)
 	text, _ := scrape(t, address, "")
 	for _, want := range []string{
 		`m0_worker_up{worker="0"} 1`, `m0_worker_up{worker="1"} 0`, `m0_connections{worker="0"} `,

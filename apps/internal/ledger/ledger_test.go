@@ -44,9 +44,26 @@ func TestADeathExplainsOneFailureAClient(t *testing.T) {
 	if n := len(r.Unexplained(2)); n != 1 {
 		t.Errorf("%d of 3 failures of 2 clients are unexplained, want 1", n)
 	}
+	for range 3 { // nobody's, and opened ahead: they may be the same clients' no more
+		r.Failed(Failure{Opened: at(5), At: at(10)})
+	}
+	if n := len(r.Unexplained(2)); n != 4 {
+		t.Errorf("%d of 6 failures of 2 clients are unexplained, want 4", n)
+	}
+	for range 3 { // these may have come while it died
+		r.Failed(Failure{Opened: at(10), At: at(11)})
+	}
+	if n := len(r.Unexplained(2)); n != 4 {
+		t.Errorf("%d of 9 failures are unexplained, want the 4 of before", n)
+	}
+	r = Requests{}
+	r.Died(Death{Worker: "1", From: at(10), To: at(11)})
+	for range 3 {
+		r.Failed(Failure{Worker: "1", Opened: at(5), At: at(10)})
+	}
 	r.Died(Death{From: at(10), To: at(11)})
-	r.Failed(Failure{Opened: at(10), At: at(11)})
-	r.Failed(Failure{Opened: at(10), At: at(11)})
+	r.Failed(Failure{Opened: at(5), At: at(11)})
+	r.Failed(Failure{Opened: at(5), At: at(11)})
 	if n := len(r.Unexplained(1)); n != 2 {
 		t.Errorf("%d failures are unexplained by a worker's and a listener's death, want 2 of the"+
 			" worker's", n)

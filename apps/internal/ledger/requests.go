@@ -129,8 +129,9 @@ func (r *Requests) Failures() []Failure {
 
 // Unexplained are the failures that no death explains. At most one of each client can
 // be in flight when a worker dies, so the failures beyond clients for each death are
-// not explained either; they are the last ones. While a listener goes a client may come
-// several times, so that its death explains any number of what nobody answered.
+// not explained either; they are the last ones. While a listener goes, or a worker whose
+// connections end one after the other, a client may come several times, so that a death
+// explains any number of what was opened meanwhile and nobody answered.
 func (r *Requests) Unexplained(clients int) (strange []Failure) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -148,7 +149,13 @@ func (r *Requests) Unexplained(clients int) (strange []Failure) {
 // chargeLocked puts f down to the first death that explains it and is not used up.
 func (r *Requests) chargeLocked(f Failure, spent []int, clients int) bool {
 	for i, d := range r.deaths {
-		if (spent[i] < clients || d.Worker == "") && d.explains(f) {
+		if !d.explains(f) {
+			continue
+		}
+		if d.Worker == "" || f.Worker == "" && !f.Opened.Before(d.From) {
+			return true
+		}
+		if spent[i] < clients {
 			spent[i]++
 			return true
 		}

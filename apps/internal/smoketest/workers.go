@@ -63,6 +63,24 @@ func Gone(pid int) bool {
 	return state == "Z" && (err != nil || len(threads) <= 1)
 }
 
+// Stop stops a process by SIGSTOP and returns once each of its threads stands. It goes on
+// with SIGCONT, at the latest when the test ends.
+func Stop(t *testing.T, pid int) {
+	t.Helper()
+	Kill(t, pid, syscall.SIGSTOP)
+	t.Cleanup(func() { _ = syscall.Kill(pid, syscall.SIGCONT) }) // it may be gone
+	Until(t, "every thread to stand", func() bool {
+		stats, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/stat", pid))
+		for _, name := range stats {
+			stat, err := os.ReadFile(name)
+			if _, _, state := parseStat(string(stat)); err != nil || state != "T" {
+				return false
+			}
+		}
+		return len(stats) > 0
+	})
+}
+
 // AwaitAnswer waits until the worker at index answers on path. A worker that was
 // replaced has a process long before it serves, and until then its siblings get
 // everything.
