@@ -70,17 +70,29 @@ func TestADeathExplainsOneFailureAClient(t *testing.T) {
 	}
 }
 
-// TestWhoKnowsHisWorkerComesFirst: a failure of nobody's connection may be of either
-// death, and leaves the other one to the failure that can be of it alone.
-func TestWhoKnowsHisWorkerComesFirst(t *testing.T) {
-	var r Requests
-	for _, worker := range []string{"0", "1"} {
-		r.Died(Death{Worker: worker, From: at(10), To: at(11)})
-	}
-	r.Failed(Failure{Opened: at(10), At: at(10)})
-	r.Failed(Failure{Worker: "0", Opened: at(5), At: at(10)})
-	if strange := r.Unexplained(1); len(strange) != 0 {
-		t.Errorf("unexplained: %v, want none", strange)
+// TestEachFailureLeavesTheOthersTheirDeath: a failure that may be of either death leaves
+// the other one to the failure that can be of it alone.
+func TestEachFailureLeavesTheOthersTheirDeath(t *testing.T) {
+	for _, tt := range []struct {
+		name   string
+		deaths []Death
+		failed []Failure
+	}{
+		{"nobody's, ahead of one who knows his worker",
+			[]Death{{"0", at(10), at(11)}, {"1", at(10), at(11)}},
+			[]Failure{{Opened: at(9), At: at(10)}, {Worker: "0", Opened: at(5), At: at(10)}}},
+		{"two lives of a worker, and the first dies without an answer",
+			[]Death{{"0", at(10), at(11)}, {"0", at(20), at(21)}},
+			[]Failure{{Worker: "0", Opened: at(5), At: at(20)}, {Opened: at(9), At: at(10)}}},
+		{"three deaths, and each moves up",
+			[]Death{{"0", at(10), at(11)}, {"0", at(20), at(21)}, {"0", at(30), at(31)}},
+			[]Failure{{Worker: "0", Opened: at(5), At: at(30)}, {Worker: "0", Opened: at(5), At: at(20)},
+				{Worker: "0", Opened: at(5), At: at(10)}}},
+	} {
+		r := Requests{deaths: tt.deaths, failed: tt.failed}
+		if strange := r.Unexplained(1); len(strange) != 0 {
+			t.Errorf("%s: unexplained: %v, want none", tt.name, strange)
+		}
 	}
 }
 

@@ -135,29 +135,42 @@ func (r *Requests) Failures() []Failure {
 func (r *Requests) Unexplained(clients int) (strange []Failure) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	spent := make([]int, len(r.deaths))
-	for _, isNamed := range []bool{true, false} { // who knows his worker comes first
-		for _, f := range r.failed {
-			if (f.Worker != "") == isNamed && !r.chargeLocked(f, spent, clients) {
-				strange = append(strange, f)
-			}
+	c := charges{deaths: r.deaths, most: clients, to: make([][]Failure, len(r.deaths))}
+	for _, f := range r.failed {
+		if !c.charge(f, make([]bool, len(r.deaths))) {
+			strange = append(strange, f)
 		}
 	}
 	return strange
 }
 
-// chargeLocked puts f down to the first death that explains it and is not used up.
-func (r *Requests) chargeLocked(f Failure, spent []int, clients int) bool {
-	for i, d := range r.deaths {
-		if !d.explains(f) {
+// charges are failures put down to deaths that explain them, as many as can be at once.
+type charges struct {
+	deaths []Death
+	most   int // of failures for each
+	to     [][]Failure
+}
+
+// charge puts f down to a death that was not tried for this; where all that explain f
+// are used up, another failure is put down to another death.
+func (c *charges) charge(f Failure, tried []bool) bool {
+	for i, d := range c.deaths {
+		if tried[i] || !d.explains(f) {
 			continue
 		}
 		if d.Worker == "" || f.Worker == "" && !f.Opened.Before(d.From) {
 			return true
 		}
-		if spent[i] < clients {
-			spent[i]++
+		tried[i] = true
+		if len(c.to[i]) < c.most {
+			c.to[i] = append(c.to[i], f)
 			return true
+		}
+		for j, other := range c.to[i] {
+			if c.charge(other, tried) {
+				c.to[i][j] = f
+				return true
+			}
 		}
 	}
 	return false
