@@ -3,7 +3,6 @@
 package cache
 
 import (
-	"context"
 	"net/http"
 )
 
@@ -28,11 +27,11 @@ type flight struct {
 	answer *answer       // nil: there is none to share
 }
 
-// beginLocked makes a run for a request that asks for that, and its flight. The
-// handler's context has the values of another one, and does not end with it.
-func (c *Cache) beginLocked(of context.Context, that asked, res *resource) *run {
+// beginLocked makes a run for a request that asks for that, and its flight. What its ctx
+// has the values of is the caller's to say.
+func (c *Cache) beginLocked(that asked, res *resource) *run {
 	u := &run{c: c}
-	u.ctx.run, u.ctx.of = u, of
+	u.ctx.run = u
 	f := &u.f
 	f.res, f.variant = c.store.open(res, that.hash, that.key), string(that.variant)
 	f.res.runs++

@@ -156,7 +156,7 @@ func (c *Cache) refreshLocked(r *http.Request, next http.Handler, that asked, re
 	if c.closing.Err() != nil || int(c.renewing.Load()) >= c.cfg.Refreshes {
 		return
 	}
-	u := c.beginLocked(nil, that, res)
+	u := c.beginLocked(that, res)
 	u.ctx.asked, u.ctx.end = context.WithTimeout(c.closing, c.cfg.RefreshTimeout)
 	c.listLocked(&u.f)
 	inner := r.Clone(u.ctx.asked)

@@ -137,7 +137,7 @@ func (c *Cache) decide(
 	case d.flight != nil:
 		d.flight.joinLocked()
 	default:
-		d.run = c.beginLocked(r.Context(), that, p.res)
+		d.run = c.beginLocked(that, p.res)
 		c.listLocked(&d.run.f)
 	}
 	c.mu.Unlock()
@@ -159,13 +159,14 @@ func (c *Cache) alone(
 ) {
 	c.mu.Lock()
 	res := c.store.resources.find(that.hash, that.key)
-	u := c.beginLocked(r.Context(), that, res) // in no list, so that nobody waits for it
+	u := c.beginLocked(that, res) // in no list, so that nobody waits for it
 	c.mu.Unlock()
 	u.lead(w, r, next, stale)
 }
 
 // lead runs the handler for a flight, in the place of all who wait for it.
 func (u *run) lead(w http.ResponseWriter, r *http.Request, next http.Handler, stale *answer) {
+	u.ctx.of = r.Context()
 	u.c.counts.misses.Add(1)
 	u.fly(w, r, next, stale)
 }
