@@ -46,7 +46,7 @@ func WorkerReap() []WorkerDead {
 		if err != nil || pid <= 0 {
 			return dead
 		}
-		dead = append(dead, WorkerDead{PID: pid, Status: status, RSSKiB: usage.Maxrss})
+		dead = append(dead, WorkerDead{PID: pid, Status: status, RSSKiB: int64(usage.Maxrss)})
 	}
 }
 
