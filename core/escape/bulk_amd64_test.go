@@ -57,3 +57,14 @@ func TestBulkTakesUTF8(t *testing.T) {
 		copy(four, "xxxx")
 	}
 }
+
+func TestUnfinished(t *testing.T) {
+	for text, want := range map[string]int{
+		"": 0, "x": 0, "é": 0, "日": 0, "😀": 0, "\xc3": 1, "\xe3": 1, "\xf0": 1, "x\xf0": 1,
+		"\xe3\x81": 2, "\xf0\x9f": 2, "é\xe3\x81": 2, "\xf0\x9f\x98": 3, "日\xf0\x9f\x98": 3,
+	} {
+		if got := unfinished([]byte(text)); got != want {
+			t.Errorf("unfinished(%q) = %d, want %d", text, got, want)
+		}
+	}
+}
