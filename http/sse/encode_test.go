@@ -293,16 +293,18 @@ func FuzzParser(f *testing.F) {
 	})
 }
 
-// TestAppendIsLinear: line breaks of one kind alone are the worst case.
-func TestAppendIsLinear(t *testing.T) {
-	for _, c := range []string{"\r", "\n", "\r\n", "\xff"} {
-		data := strings.Repeat(c, 1<<19)
-		begun := time.Now()
-		if _, err := Append(nil, Event{Data: data}); err != nil {
-			t.Fatal(err)
-		}
-		if d := time.Since(begun); d > 2*time.Second {
-			t.Errorf("512 KiB of %q take %v; want milliseconds", c, d)
+func TestAppendRetryBounds(t *testing.T) {
+	for _, c := range []struct {
+		retry time.Duration
+		want  string
+	}{
+		{time.Millisecond, "retry: 1\n\n"}, {retryMax, "retry: 86400000\n\n"},
+		{retryMax + 1, ""}, {-1, ""}, {0, ""},
+	} {
+		got, err := Append(nil, Event{Retry: c.retry})
+		refused := c.retry < 0 || c.retry > retryMax
+		if string(got) != c.want || (err == ErrRetry) != refused {
+			t.Errorf("Retry %v: %q, %v; want %q", c.retry, got, err, c.want)
 		}
 	}
 }

@@ -80,6 +80,7 @@ func TestJournalCatchUpIsNeverSilent(t *testing.T) {
 		{"99", "", true}, {"0", "", true}, {"-1", "", true}, {"1e2", "", true}, {" 101", "", true},
 		{"101 ", "", true}, {"١٠١", "", true}, {"\xff", "", true}, {"a\x00", "", true},
 		{strings.Repeat("9", 65), "", true}, {"0x65", "", true}, {"+101", "", true},
+		{strings.Repeat("9", 64), "", false},
 	} {
 		reset := false
 		got := j.CatchUp(c.header, 102, func() { reset = true })
@@ -155,5 +156,26 @@ func TestJournalLateFrame(t *testing.T) {
 	j.Insert(frame(19, "c", "", ""))
 	if j.noteLate(22, 23); j.lateID != 22 {
 		t.Errorf("a late frame long gone still counts: from %d", j.lateID)
+	}
+}
+
+// TestJournalShrinksToOneFrame: however little room there is, the newest frame stays.
+func TestJournalShrinksToOneFrame(t *testing.T) {
+	j := NewJournal(8, 0)
+	for id := uint64(1); id <= 3; id++ {
+		j.Insert(frame(id, "c", "", "data: x\n\n"))
+	}
+	all := j.size()
+	if j.shrink(all); j.Len() != 3 {
+		t.Errorf("%d frames of 3 stay where all fit", j.Len())
+	}
+	if j.shrink(all - 1); j.Len() != 2 || j.Frame(1) != nil {
+		t.Errorf("%d frames of 3 stay where a byte is missing, want the newest 2", j.Len())
+	}
+	if j.shrink(0); j.Len() != 1 || j.Frame(3) == nil {
+		t.Errorf("%d frames stay without room, want the newest", j.Len())
+	}
+	if _, known := j.Since(1); known {
+		t.Error("what came after 1 is known, 2 is gone")
 	}
 }

@@ -89,11 +89,14 @@ func extend(t *testing.T, c net.Conn) {
 	}
 }
 
-// checkCut reads the stream to its end, which has to be that of a frame.
+// checkCut reads the stream to its end, which has to be that of a frame, or of the head
+// where the cut came before the first frame was written.
 func checkCut(t *testing.T, rd *bufio.Reader) {
 	t.Helper()
 	got := restOf(rd)
-	if !strings.HasSuffix(got, ".\n\n\r\n") || strings.Contains(got, "\r\n0\r\n") {
+	_, body, whole := strings.Cut(got, "\r\n\r\n")
+	atEnd := whole && (body == "" || strings.HasSuffix(body, ".\n\n\r\n"))
+	if !atEnd || strings.Contains(got, "\r\n0\r\n") {
 		t.Errorf("the cut stream ends with %q; want the end of a frame and no last chunk",
 			got[max(0, len(got)-40):])
 	}
