@@ -82,4 +82,7 @@ func TestKinds(t *testing.T) {
 	if err := b.SendTo(0, Frame{Channel: long}); !errors.Is(err, ErrName) {
 		t.Errorf("SendTo to %d bytes of name = %v, want ErrName", len(long), err)
 	}
+	if err := b.SendTo(0, Frame{Channel: long[:MaxChannel]}); err != nil {
+		t.Errorf("SendTo to %d bytes of name: %v", MaxChannel, err)
+	}
 }

@@ -168,3 +168,48 @@ func TestOffersMeetTheLeaving(t *testing.T) {
 		senders.Wait()
 	}
 }
+
+// TestLineBounds: the largest believable numbers are believed, and none above.
+func TestLineBounds(t *testing.T) {
+	l := localPage().Worker(0)
+	if l.Claim(math.MaxInt32); l.PID() != math.MaxInt32 {
+		t.Errorf("PID() = %d, want %d", l.PID(), math.MaxInt32)
+	}
+	l.words[lineState].Store(uint64(Ready) + (offersMax-1)*offerUnit)
+	if !l.Offer() || l.Offer() || l.Offers() != offersMax || l.State() != Ready {
+		t.Errorf("two offers with room for one: offers %d, state %v", l.Offers(), l.State())
+	}
+	l.words[lineState].Store(uint64(Ready) + (offersMax+1)*offerUnit)
+	if l.Offers() != 0 || l.State() != Starting {
+		t.Errorf("too many: offers %d, state %v; want 0, starting", l.Offers(), l.State())
+	}
+	l.Claim(1)
+	l.words[lineConns].Store(connsMax - 1)
+	if got := l.AddConnections(-1); got != connsMax-2 {
+		t.Errorf("AddConnections(-1) below the largest = %d, want %d", got, connsMax-2)
+	}
+	l.words[lineConns].Store(connsMax) // which is how damage reads
+	if got := l.AddConnections(1); got != 1 {
+		t.Errorf("AddConnections(1) of damage = %d, want 1", got)
+	}
+	l.Beat(0) // the first millisecond is a beat too
+	if got := l.Silence(time.Second); got != 999*time.Millisecond {
+		t.Errorf("Silence(1s) after a beat at 0 = %v, want 999ms", got)
+	}
+	l.Beat(2 * time.Second)
+	if got := l.Silence(time.Second); got != 0 {
+		t.Errorf("Silence of a beat 1 s ahead = %v, want 0", got)
+	}
+	if got := l.Silence(time.Second - time.Millisecond); got != never {
+		t.Errorf("Silence of a beat 1.001 s ahead = %v, want for ever", got)
+	}
+}
+
+func TestStateNames(t *testing.T) {
+	for s, want := range map[State]string{Vacant: "vacant", Starting: "starting",
+		Ready: "ready", Draining: "draining", Draining + 1: "damaged", 200: "damaged"} {
+		if got := s.String(); got != want {
+			t.Errorf("State(%d) = %q, want %q", s, got, want)
+		}
+	}
+}

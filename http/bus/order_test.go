@@ -117,6 +117,9 @@ func TestOrderBounded(t *testing.T) {
 		if len(r.held) > heldFramesMax {
 			t.Fatalf("holds %d frames, want at most %d", len(r.held), heldFramesMax)
 		}
+		if id == 12+heldFramesMax-1 && (r.forced != 0 || len(r.held) != heldFramesMax) {
+			t.Fatalf("forced %d with room for as many as came", r.forced)
+		}
 	}
 	if r.forced == 0 || !slices.IsSorted(r.got) {
 		t.Fatalf("forced %d, sorted %v; want some, in order", r.forced, slices.IsSorted(r.got))
@@ -127,6 +130,9 @@ func TestOrderBounded(t *testing.T) {
 		b.push(Frame{ID: 100 - 2*id, Channel: "c", Body: make([]byte, 1<<20)}, b.now)
 		if b.bytes > heldBytesMax {
 			t.Fatalf("holds %d bytes, want at most %d", b.bytes, heldBytesMax)
+		}
+		if id == heldBytesMax>>20-1 && b.bytes != heldBytesMax {
+			t.Fatalf("holds %d bytes, want all that it may, %d", b.bytes, heldBytesMax)
 		}
 	}
 	b.flush()

@@ -318,3 +318,17 @@ func TestBlockingDescriptor(t *testing.T) {
 	got := collect(t, b, 1<<14)
 	await(t, got)
 }
+
+func TestNewChannelsRefuses(t *testing.T) {
+	for _, n := range []int{-1, 0, MaxWorkers + 1} {
+		if c, err := NewChannels(n); err == nil {
+			t.Errorf("NewChannels(%d) made %d, want an error", n, len(c.Read))
+			_ = c.Close()
+		}
+	}
+	c, err := NewChannels(1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = c.Close()
+}
