@@ -24,12 +24,14 @@ import (
 // A change that makes tests compute for ever, or ask for memory without end, is stopped
 // by the bounds of its process: so many times the processor time that the tests take
 // without a change and some seconds more, and an address space, in kilobytes. One that
-// makes them wait for ever is stopped after the patience.
+// makes them wait for ever is stopped after so many times what they take by the clock, and
+// the patience.
 const (
 	mutantTimes    = 3
 	mutantSeconds  = 3
 	mutantMemory   = 8 << 20
-	mutantPatience = 2 * time.Minute
+	mutantWaits    = 10
+	mutantPatience = 20 * time.Second
 )
 
 // mutantRun runs the test binary of a package with a switch thrown.
@@ -37,6 +39,7 @@ type mutantRun struct {
 	dir, tmp string
 	quick    string // matches the tests that are over at once, which are asked first
 	bounds   [2]int // of processor time in seconds: of the quick tests, of all
+	patience time.Duration
 }
 
 // mutantQuick is the share of the time of all tests that the quick ones may take.
@@ -100,10 +103,12 @@ func (r *mutantRun) before(ctx context.Context) (reached map[int]bool, err error
 		if i == 1 {
 			flags = []string{"-test.run", r.quick}
 		}
+		begun := time.Now()
 		said, err := r.test(ctx, mutate.Variable+"=", 0, flags...)
 		if err != nil {
 			return nil, fmt.Errorf("without a change: %w", err)
 		}
+		r.patience = max(r.patience, mutantPatience+mutantWaits*time.Since(begun))
 		took, err := cpuSeconds(said)
 		if err != nil {
 			return nil, err
@@ -130,7 +135,7 @@ func (r *mutantRun) before(ctx context.Context) (reached map[int]bool, err error
 
 // one throws a switch and says what became of it.
 func (r *mutantRun) one(ctx context.Context, id int) (fate string) {
-	ctx, cancel := context.WithTimeout(ctx, mutantPatience)
+	ctx, cancel := context.WithTimeout(ctx, r.patience)
 	defer cancel()
 	thrown := mutate.Variable + "=" + strconv.Itoa(id)
 	said, err := r.test(ctx, thrown, r.bounds[0], "-test.run", r.quick)
