@@ -268,6 +268,13 @@ func TestParserBoundsAnEvent(t *testing.T) {
 	if err != nil || events != 50 {
 		t.Errorf("50 short events: %d, %v; want all", events, err)
 	}
+	for n, want := range map[int]error{92: nil, 93: ErrTooLong} { // 92 make 100 in all
+		event := "data: " + strings.Repeat("x", n) + "\n\n"
+		if err := p.Feed([]byte(event), func(Event) {}); err != want {
+			t.Errorf("an event of %d bytes with a bound of 100 = %v, want %v", len(event), err, want)
+		}
+		p.Reset()
+	}
 }
 
 // FuzzParser compares the parser, fed in two pieces, with the second one.

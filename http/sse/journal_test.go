@@ -157,6 +157,15 @@ func TestJournalLateFrame(t *testing.T) {
 	if j.noteLate(22, 23); j.lateID != 22 {
 		t.Errorf("a late frame long gone still counts: from %d", j.lateID)
 	}
+	j = NewJournal(4, 10)
+	j.noteLate(12, 14)
+	j.forget(14) // all that was late is below the floor, and its top on it
+	j.noteLate(16, 18)
+	for _, id := range []uint64{15, 16} {
+		if _, known := j.Since(id); !known {
+			t.Errorf("Since(%d) is not known; late were 12 to 14, gone, and 16 to 18", id)
+		}
+	}
 }
 
 // TestJournalShrinksToOneFrame: however little room there is, the newest frame stays.
@@ -177,5 +186,37 @@ func TestJournalShrinksToOneFrame(t *testing.T) {
 	}
 	if _, known := j.Since(1); known {
 		t.Error("what came after 1 is known, 2 is gone")
+	}
+}
+
+// TestJournalAboveForASibling: who takes over knows nothing from before what came late, and
+// gets no frame up to one that is too long.
+func TestJournalAboveForASibling(t *testing.T) {
+	j := NewJournal(8, 10)
+	for id := uint64(11); id <= 14; id++ {
+		j.Insert(frame(id, "c", "", strings.Repeat("x", int(id))))
+	}
+	for _, c := range []struct {
+		id      uint64
+		bodyMax int
+		floor   uint64
+		want    string
+	}{
+		{0, 100, 10, "11 12 13 14"}, {11, 100, 10, "12 13 14"}, {12, 14, 10, "13 14"},
+		{0, 14, 10, "11 12 13 14"}, {0, 13, 14, ""}, {0, 0, 14, ""},
+	} {
+		floor, frames := j.above(c.id, c.bodyMax)
+		if floor != c.floor || ids(frames) != c.want {
+			t.Errorf("above(%d, %d) = from %d, %s; want %d, %s",
+				c.id, c.bodyMax, floor, ids(frames), c.floor, c.want)
+		}
+	}
+	j.noteLate(12, 14)
+	if floor, frames := j.above(12, 100); floor != 15 || ids(frames) != "13 14" {
+		t.Errorf("above(12) after 12 came behind 14 = from %d, %s; want 15, 13 14", floor, ids(frames))
+	}
+	j.forget(14)
+	if floor, _ := j.above(14, 100); floor != 14 {
+		t.Errorf("above(14) of what knows from 14 on = from %d, want 14", floor)
 	}
 }

@@ -273,3 +273,12 @@ func TestNobodyBelievesTheIdOfAStreamThatMissedSomething(t *testing.T) {
 		}
 	}
 }
+
+func TestPolicyNames(t *testing.T) {
+	for p, want := range map[Policy]string{Disconnect: "disconnect", DropOldest: "drop-oldest",
+		DropNewest: "drop-newest", Coalesce: "coalesce", Coalesce + 1: "unknown", 99: "unknown"} {
+		if got := p.String(); got != want {
+			t.Errorf("Policy(%d) = %q, want %q", p, got, want)
+		}
+	}
+}
