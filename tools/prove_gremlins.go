@@ -103,20 +103,21 @@ func (e *env) mutate(s *console.Step, m mutation, review mutate.Review) (
 	}
 	order := rand.New(rand.NewPCG(mutantsSeed, 0))
 	order.Shuffle(len(changes), func(i, j int) { changes[i], changes[j] = changes[j], changes[i] })
-	for i, c := range changes {
-		fate := prove.NotCovered
-		if reached[c.ID] {
-			fate = run.one(e.ctx, c.ID)
+	tryMutants(e.ctx, len(changes), func(i int) string {
+		if !reached[changes[i].ID] {
+			return prove.NotCovered
 		}
-		if err := e.ctx.Err(); err != nil {
-			return got, fmt.Errorf("after %d of %d changes: %w", i, len(changes), err)
-		}
-		name := m.dir + "/" + c.String()
-		s.Doing(fmt.Sprintf("%s %d of %d: %s %s", m.dir, i+1, len(changes), fate, c))
+		return run.one(e.ctx, changes[i].ID)
+	}, func(i int, fate string) {
+		name := m.dir + "/" + changes[i].String()
 		got.Count(fate, name, review[name] != "")
+		s.Doing(fmt.Sprintf("%s %d of %d: %s %s", m.dir, got.Tried(), len(changes), fate, changes[i]))
 		if (fate == prove.Lived || fate == prove.NotCovered) && review[name] == "" {
 			s.Printf("%-11s %s", fate, name)
 		}
+	})
+	if err := e.ctx.Err(); err != nil {
+		return got, fmt.Errorf("after %d of %d changes: %w", got.Tried(), len(changes), err)
 	}
 	return got, nil
 }

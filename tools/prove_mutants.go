@@ -14,6 +14,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	"m0serve.dev/tools/internal/mutate"
@@ -31,15 +33,18 @@ const (
 	mutantSeconds  = 3
 	mutantMemory   = 8 << 20
 	mutantWaits    = 10
-	mutantPatience = 20 * time.Second
+	mutantPatience = 10 * time.Second
 )
+
+// mutantsAtOnce is how many changes are tried at a time: most that are noticed late wait.
+const mutantsAtOnce = 3
 
 // mutantRun runs the test binary of a package with a switch thrown.
 type mutantRun struct {
 	dir, tmp string
 	quick    string // matches the tests that are over at once, which are asked first
 	bounds   [2]int // of processor time in seconds: of the quick tests, of all
-	patience time.Duration
+	patience [2]time.Duration
 }
 
 // mutantQuick is the share of the time of all tests that the quick ones may take.
@@ -108,7 +113,7 @@ func (r *mutantRun) before(ctx context.Context) (reached map[int]bool, err error
 		if err != nil {
 			return nil, fmt.Errorf("without a change: %w", err)
 		}
-		r.patience = max(r.patience, mutantPatience+mutantWaits*time.Since(begun))
+		r.patience[1-i] = mutantPatience + mutantWaits*time.Since(begun)
 		took, err := cpuSeconds(said)
 		if err != nil {
 			return nil, err
@@ -133,14 +138,42 @@ func (r *mutantRun) before(ctx context.Context) (reached map[int]bool, err error
 	return reached, nil
 }
 
+// tryMutants tries so many changes and tells what became of each, one at a time, until the
+// context ends.
+func tryMutants(ctx context.Context, count int, try func(i int) string,
+	tell func(i int, fate string)) {
+	var next atomic.Int64
+	var mu sync.Mutex
+	var workers sync.WaitGroup
+	for range mutantsAtOnce {
+		workers.Go(func() {
+			for {
+				i := int(next.Add(1)) - 1
+				if i >= count {
+					return
+				}
+				fate := try(i)
+				if ctx.Err() != nil {
+					return
+				}
+				mu.Lock()
+				tell(i, fate)
+				mu.Unlock()
+			}
+		})
+	}
+	workers.Wait()
+}
+
 // one throws a switch and says what became of it.
 func (r *mutantRun) one(ctx context.Context, id int) (fate string) {
-	ctx, cancel := context.WithTimeout(ctx, r.patience)
-	defer cancel()
 	thrown := mutate.Variable + "=" + strconv.Itoa(id)
-	said, err := r.test(ctx, thrown, r.bounds[0], "-test.run", r.quick)
-	if err == nil {
-		said, err = r.test(ctx, thrown, r.bounds[1], "-test.skip", r.quick)
+	var said string
+	var err error
+	for i, flag := range []string{"-test.run", "-test.skip"} {
+		if said, err = r.patiently(ctx, i, thrown, flag, r.quick); err != nil {
+			break
+		}
 	}
 	switch {
 	case err == nil:
@@ -149,6 +182,14 @@ func (r *mutantRun) one(ctx context.Context, id int) (fate string) {
 		return prove.TimedOut
 	}
 	return prove.Killed
+}
+
+// patiently runs the quick tests (0) or the others (1), for as long as they may take.
+func (r *mutantRun) patiently(ctx context.Context, i int, variable string,
+	flags ...string) (said string, err error) {
+	ctx, cancel := context.WithTimeout(ctx, r.patience[i])
+	defer cancel()
+	return r.test(ctx, variable, r.bounds[i], flags...)
 }
 
 // killedBySystem is in what is printed of a run that used up its bound.

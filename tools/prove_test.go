@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -200,6 +201,28 @@ func TestQuickTests(t *testing.T) {
 }
 
 // TestProveReadsOtherVerbs: what a verb prints inside of a part comes back.
+// TestTryMutants: each change is tried once and told of, one at a time, and none any more
+// once the context has ended.
+func TestTryMutants(t *testing.T) {
+	var told []int
+	tryMutants(t.Context(), 20, func(i int) string { return fmt.Sprint(i) },
+		func(i int, fate string) {
+			if fate != fmt.Sprint(i) {
+				t.Errorf("change %d is told of as %s", i, fate)
+			}
+			told = append(told, i)
+		})
+	slices.Sort(told)
+	if once := slices.Compact(slices.Clone(told)); len(told) != 20 || len(once) != 20 {
+		t.Fatalf("told of %v, want 0 to 19", told)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	tryMutants(ctx, 20, func(i int) string { return "" }, func(i int, _ string) {
+		t.Errorf("change %d is told of behind the end", i)
+	})
+}
+
 func TestProveReadsOtherVerbs(t *testing.T) {
 	var out bytes.Buffer
 	e := &env{ctx: t.Context(), out: &out, con: console.New(&out)}
