@@ -135,3 +135,37 @@ func TestPacketsWeighMoreThanTheirBodies(t *testing.T) {
 		p.release()
 	}
 }
+
+// asleep is a reading end where so many frames arrived while the process did not run. One
+// without a channel came in damaged.
+type asleep struct {
+	waiting
+	arrived []Frame
+}
+
+func (a *asleep) try() (Frame, error) {
+	if len(a.arrived) == 0 {
+		return Frame{}, sys.ErrBusEmpty
+	}
+	f := a.arrived[0]
+	a.arrived = a.arrived[1:]
+	if f.Channel == "" {
+		return Frame{}, errDamaged
+	}
+	return f, nil
+}
+
+// TestExpireLooksFirst: what arrived while the process was stopped is not given up for
+// missing.
+func TestExpireLooksFirst(t *testing.T) {
+	b := newBus(&Config{Window: time.Nanosecond}, localPage())
+	a := &asleep{}
+	b.join(0, a)
+	var got []uint64
+	b.order.emit = func(f Frame) { got = append(got, f.ID-b.base) }
+	b.take(Frame{ID: b.base + 3, Channel: "c"})
+	a.arrived = []Frame{{}, {ID: b.base + 2, Channel: "c"}, {ID: b.base + 1, Channel: "c"}}
+	if b.expire(); !slices.Equal(got, []uint64{1, 2, 3}) || b.order.late != 0 {
+		t.Errorf("delivered %v, %d of them late; want 1 2 3", got, b.order.late)
+	}
+}
