@@ -112,3 +112,13 @@ func FuzzDecode(f *testing.F) {
 		}
 	})
 }
+
+// TestDecodeHeadAlone: a head is long enough to be read, and tells what is missing.
+func TestDecodeHeadAlone(t *testing.T) {
+	head := appendFrame(nil, &Frame{Channel: "c"}, false)[:codecHead]
+	for n, want := range map[int]error{codecHead - 1: errShort, codecHead: errLength} {
+		if _, err := decode(head[:n]); err != want {
+			t.Errorf("decode of %d bytes = %v, want %v", n, err, want)
+		}
+	}
+}

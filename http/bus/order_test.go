@@ -120,6 +120,10 @@ func TestOrderBounded(t *testing.T) {
 		if id == 12+heldFramesMax-1 && (r.forced != 0 || len(r.held) != heldFramesMax) {
 			t.Fatalf("forced %d with room for as many as came", r.forced)
 		}
+		const half = heldFramesMax / 2
+		if id == 12+heldFramesMax && (r.forced != half+1 || len(r.held) != half) {
+			t.Fatalf("one too many: forced %d, holds %d; want half of them each", r.forced, len(r.held))
+		}
 	}
 	if r.forced == 0 || !slices.IsSorted(r.got) {
 		t.Fatalf("forced %d, sorted %v; want some, in order", r.forced, slices.IsSorted(r.got))

@@ -237,3 +237,62 @@ func TestOutletBroken(t *testing.T) {
 		t.Fatalf("logged %q, want the end of the drops", log.String())
 	}
 }
+
+// TestFlushQueueSaysWhatMoved: a queue that moves is asked again soon, one that does not
+// is left alone for longer.
+func TestFlushQueueSaysWhatMoved(t *testing.T) {
+	room := 2
+	s := &scripted{answer: func() error {
+		if room--; room < 0 {
+			return sys.ErrBusFull
+		}
+		return nil
+	}}
+	o := newScripted(s, nil, 10).outs[0]
+	for range 3 {
+		p := newLocalPacket(&Frame{Channel: "c"})
+		o.queue, o.bytes = append(o.queue, p), o.bytes+p.cost
+	}
+	for i, want := range []int{2, 0} {
+		if moved, err := o.flushQueue(); moved != want || err != sys.ErrBusFull {
+			t.Errorf("call %d: moved %d, %v; want %d, and full", i, moved, err, want)
+		}
+	}
+	room = 1
+	if moved, err := o.flushQueue(); moved != 1 || err != nil || o.bytes != 0 {
+		t.Errorf("the last: moved %d, %v, %d bytes left; want 1, nil, 0", moved, err, o.bytes)
+	}
+	o.queue = append(o.queue, newLocalPacket(&Frame{Channel: "c"}))
+	room = 1
+	o.finish()
+	if s := o.stats(); s.Sent != 4 || s.Retried != 4 || s.Dropped != 0 || s.Queued != 0 {
+		t.Errorf("at the end %+v; want 4 sent, out of the queue", s)
+	}
+}
+
+// TestSpellsAreLoggedNowAndThen: of two spells within ten seconds only the first is logged,
+// its end included.
+func TestSpellsAreLoggedNowAndThen(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var said strings.Builder
+		s := &scripted{}
+		b := newScripted(s, slog.New(slog.NewTextHandler(&said, nil)), 10)
+		defer b.Close()
+		for i, want := range []int{1, 1, 2, 2} { // at 0, 5, 10 and 15 seconds
+			s.answers(func() error { return errors.New("gone") })
+			if err := publishSized(b, 1); !errors.Is(err, ErrRefused) {
+				t.Errorf("spell %d: %v, want the frame refused", i, err)
+			}
+			s.answers(nil)
+			if err := publishSized(b, 1); err != nil {
+				t.Errorf("spell %d: %v behind its end", i, err)
+			}
+			begun := strings.Count(said.String(), "drops frames")
+			ended := strings.Count(said.String(), "flows again")
+			if begun != want || ended != want {
+				t.Errorf("spell %d: %d begun, %d ended in the log; want %d", i, begun, ended, want)
+			}
+			time.Sleep(quietFor / 2)
+		}
+	})
+}

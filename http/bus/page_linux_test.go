@@ -156,6 +156,18 @@ func TestWords(t *testing.T) {
 			t.Errorf("NewWords(%d) = nil, want an error", count)
 		}
 	}
+	for _, count := range []int{1, maxWords} {
+		words, fd, err := NewWords(count)
+		if err != nil || len(words) != count {
+			t.Fatalf("NewWords(%d) = %d, %v", count, len(words), err)
+		}
+		closeFD(t, fd)
+	}
+	page, pageFD, err := NewPage(MaxWorkers)
+	if err != nil || page.Workers() != MaxWorkers {
+		t.Fatalf("NewPage(%d) = %v", MaxWorkers, err)
+	}
+	closeFD(t, pageFD)
 	for _, workers := range []int{0, -1, MaxWorkers + 1} {
 		if _, _, err := NewPage(workers); err == nil {
 			t.Errorf("NewPage(%d) = nil, want an error", workers)

@@ -122,7 +122,7 @@ func TestNamesAreBounded(t *testing.T) {
 
 // TestPacketsWeighMoreThanTheirBodies: frames without a body fill a queue as well.
 func TestPacketsWeighMoreThanTheirBodies(t *testing.T) {
-	for _, size := range []int{0, 1000} {
+	for _, size := range []int{0, 1000, inlineBody} { // the longest one needs no file yet
 		f := &Frame{Channel: "c", Body: make([]byte, size)}
 		p, err := newPacket(nil, f)
 		if err != nil {
@@ -167,5 +167,29 @@ func TestExpireLooksFirst(t *testing.T) {
 	a.arrived = []Frame{{}, {ID: b.base + 2, Channel: "c"}, {ID: b.base + 1, Channel: "c"}}
 	if b.expire(); !slices.Equal(got, []uint64{1, 2, 3}) || b.order.late != 0 {
 		t.Errorf("delivered %v, %d of them late; want 1 2 3", got, b.order.late)
+	}
+}
+
+func TestStatsOfTheOrder(t *testing.T) {
+	b := newBus(&Config{}, localPage())
+	b.order.late, b.order.forced, b.order.held = 2, 3, make([]heldFrame, 4)
+	b.count()
+	if s := b.Stats(); s.Late != 2 || s.Forced != 3 || s.Held != 4 {
+		t.Errorf("late %d, forced %d, held %d; want 2, 3, 4", s.Late, s.Forced, s.Held)
+	}
+}
+
+// TestMemoryTakesOneWhateverItWeighs: a frame above the bound passes an empty channel, and
+// the next one waits.
+func TestMemoryTakesOneWhateverItWeighs(t *testing.T) {
+	m, p := newMemory(packetCost/2), newLocalPacket(&Frame{Channel: "c"})
+	if err := m.send(p); err != nil {
+		t.Errorf("the first: %v", err)
+	}
+	if err := m.send(p); err != sys.ErrBusFull {
+		t.Errorf("the second: %v, want it full", err)
+	}
+	if _, err := m.try(); err != nil || m.send(p) != nil {
+		t.Errorf("behind the first nothing passes: %v", err)
 	}
 }
