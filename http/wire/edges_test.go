@@ -60,3 +60,91 @@ func TestSizeOfChunk(t *testing.T) {
 		}
 	}
 }
+
+// TestFaultBehindTheBound: of a line that is too long that is said, whatever else is wrong
+// with it behind its last byte.
+func TestFaultBehindTheBound(t *testing.T) {
+	for _, c := range []struct {
+		text string
+		most int
+		want error
+	}{
+		{"GET / HTTX/1.1\r\n", 8, ErrLineTooLong}, {"GET / HTTX/1.1\r\n", 9, ErrVersionSyntax},
+		{"GET / HTTP/1.1X\r\n", 13, ErrLineTooLong}, {"GET / HTTP/1.1X\r\n", 14, ErrVersionSyntax},
+		{"GET / HTTP/2.0\r\n", 13, ErrLineTooLong}, {"GET / HTTP/2.0\r\n", 14, ErrVersion},
+	} {
+		if _, _, err := parseRequest(c.text, &Limits{LineBytes: c.most}); err != c.want {
+			t.Errorf("Parse(%q) of %d bytes at most: %v, want %v", c.text, c.most, err, c.want)
+		}
+	}
+}
+
+// TestHeadWithoutEnd: a head as long as it may be and not whole is refused at once, read
+// in one go or behind a part of it.
+func TestHeadWithoutEnd(t *testing.T) {
+	text := "GET / HTTP/1.1\r\nHost: a\r\nX: y"
+	for first := range len(text) {
+		p := RequestParser{Limits: &Limits{HeadBytes: len(text)}}
+		var req Request
+		if _, err := p.Parse([]byte(text[:first]), &req); err != nil {
+			t.Fatalf("Parse of %d bytes: %v", first, err)
+		}
+		if _, err := p.Parse([]byte(text), &req); err != ErrHeadTooLarge {
+			t.Errorf("Parse of %d bytes and then of all: %v, want %v", first, err, ErrHeadTooLarge)
+		}
+	}
+}
+
+// TestFirstBytes: what is wrong with a request line is named by its first wrong byte.
+func TestFirstBytes(t *testing.T) {
+	for text, want := range map[string]error{
+		" / HTTP/1.1\r\n": ErrRequestLine, "(GET / HTTP/1.1\r\n": ErrMethod, "\n": ErrLineEnd,
+		"GE(T / HTTP/1.1\r\n": ErrMethod, "GET\r\n": ErrRequestLine, "GET\n": ErrLineEnd,
+		"GET / HTTP/1.1X\nHost: a\r\n\r\n":    ErrVersionSyntax,
+		"GET / HTTP/1.1\rXHost: a\r\n\r\n":    ErrLineEnd,
+		"GET / HTTP/1.1\nHost: a\r\n\r\n":     ErrLineEnd,
+		"GET / HTTP/1.1\r\r\nHost: a\r\n\r\n": ErrLineEnd,
+	} {
+		if _, _, err := parseRequest(text, nil); err != want {
+			t.Errorf("Parse(%q): %v, want %v", text, err, want)
+		}
+	}
+}
+
+// TestLongestAddress: as many colons, and as many bytes, as an address can have.
+func TestLongestAddress(t *testing.T) {
+	for host, want := range map[string]bool{
+		"[1:2:3:4:5:6:7::]": true, "[::1:2:3:4:5:6:7]": true, "[1:2:3:4:5:6:7:8:9:]": false,
+		"[ffff:ffff:ffff:ffff:ffff:ffff:255.255.255.255]":  true,
+		"[ffff:ffff:ffff:ffff:ffff:ffff:255.255.255.2555]": false,
+		"[::]": true, "[:]": false, "[::]:65535": true, "[::]:65536": false,
+	} {
+		if got := ValidHost([]byte(host)); got != want {
+			t.Errorf("ValidHost(%s) = %v, want %v", host, got, want)
+		}
+	}
+}
+
+func TestHasBody(t *testing.T) {
+	for _, c := range []struct {
+		r    Request
+		want bool
+	}{
+		{Request{ContentLength: -1}, false}, {Request{}, false}, {Request{ContentLength: 1}, true},
+		{Request{ContentLength: -1, Chunked: true}, true},
+	} {
+		if got := c.r.HasBody(); got != c.want {
+			t.Errorf("HasBody with length %d, chunked %v = %v", c.r.ContentLength, c.r.Chunked, got)
+		}
+	}
+}
+
+// TestKnownNamesAreNotCopied: however they are spelt.
+func TestKnownNamesAreNotCopied(t *testing.T) {
+	for _, name := range []string{"Content-Type", "content-type", "CONTENT-TYPE", "hoST", "te"} {
+		b := []byte(name)
+		if got := testing.AllocsPerRun(10, func() { CanonicalName(b) }); got != 0 {
+			t.Errorf("CanonicalName(%s): %v allocations, want 0", name, got)
+		}
+	}
+}

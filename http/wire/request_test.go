@@ -269,7 +269,7 @@ func TestRequestLimits(t *testing.T) {
 func TestRequestRemembersPosition(t *testing.T) {
 	whole := "GET / HTTP/1.1\r\nHost: a\r\nX: " + strings.Repeat("y", 1000)
 	text := []byte(whole)
-	var p RequestParser
+	p := RequestParser{Limits: &Limits{LineBytes: 1010}} // of a line, not of all
 	var req Request
 	for k := 1; k <= len(text); k++ {
 		if n, err := p.Parse(text[:k], &req); n != 0 || err != nil {
@@ -279,7 +279,7 @@ func TestRequestRemembersPosition(t *testing.T) {
 			t.Fatalf("after %d bytes: line at %d, seen %d; want %d, %d", k, p.line, p.seen, line, k)
 		}
 		if k > 30 {
-			clear(text[:p.line]) // nobody may read them before the head is whole
+			clear(text[:k]) // nobody may read them before the line is whole
 		}
 	}
 	if !p.Pending() {

@@ -160,3 +160,75 @@ func TestInterim(t *testing.T) {
 		}
 	}
 }
+
+func TestResponseRemembersPosition(t *testing.T) {
+	whole := "HTTP/1.1 200 OK\r\nServer: a\r\nX: " + strings.Repeat("y", 1000)
+	text := []byte(whole)
+	var p ResponseParser
+	for k := 1; k <= len(text); k++ {
+		if n, err := p.Parse(text[:k], &Response{}); n != 0 || err != nil || p.seen != k {
+			t.Fatalf("Parse of %d bytes = %d, %v, %d seen; want more", k, n, err, p.seen)
+		}
+		if k > 31 {
+			clear(text[:k]) // nobody may read them before the line is whole
+		}
+	}
+	if !p.Pending() {
+		t.Error("Pending() = false inside a head")
+	}
+	if p.Reset(); p.Pending() {
+		t.Error("Pending() = true behind Reset")
+	}
+}
+
+// TestUpgradeIsOfSwitching: what was switched to is told with 101 alone.
+func TestUpgradeIsOfSwitching(t *testing.T) {
+	for status, want := range map[string]string{"101": "websocket", "200": "", "426": ""} {
+		text := "HTTP/1.1 " + status + " X\r\nConnection: upgrade\r\nUpgrade: websocket\r\n\r\n"
+		var got Response
+		_, err := new(ResponseParser).Parse([]byte(text), &got)
+		if err != nil || string(got.Upgrade) != want {
+			t.Errorf("%s: switched to %q, %v; want %q", status, got.Upgrade, err, want)
+		}
+	}
+}
+
+// TestBodilessLengths: a 304 may say how long the body would be, and nobody else.
+func TestBodilessLengths(t *testing.T) {
+	for text, want := range map[string]Response{
+		"HTTP/1.1 304 N\r\nContent-Length: 5\r\n\r\n": {ContentLength: 5, KeepAlive: true},
+		"HTTP/1.1 304 N\r\n\r\n":                      {ContentLength: -1, KeepAlive: true},
+		"HTTP/1.1 204 N\r\n\r\n":                      {ContentLength: -1, KeepAlive: true},
+		"HTTP/1.1 204 N\r\nContent-Length: 0\r\n\r\n": {ContentLength: -1, KeepAlive: true},
+		"HTTP/1.1 204 N\r\nContent-Length: 5\r\n\r\n": {ContentLength: -1},
+		"HTTP/1.1 103 E\r\nContent-Length: 0\r\n\r\n": {ContentLength: -1},
+	} {
+		var got Response
+		if _, err := new(ResponseParser).Parse([]byte(text), &got); err != nil ||
+			got.ContentLength != want.ContentLength || got.KeepAlive != want.KeepAlive {
+			t.Errorf("%q: length %d, keep-alive %v, %v; want %d, %v", text,
+				got.ContentLength, got.KeepAlive, err, want.ContentLength, want.KeepAlive)
+		}
+	}
+}
+
+// TestResponseBodyBounds: a body as long as it may be is read, also where nobody says how
+// long that is.
+func TestResponseBodyBounds(t *testing.T) {
+	var d Decoder
+	for length, want := range map[int64]error{5: nil, 6: ErrBodyTooLarge} {
+		r := &Response{Status: 200, ContentLength: length}
+		if _, err := d.StartResponse(r, "GET", nil, 5); err != want {
+			t.Errorf("a body of %d with a bound of 5: %v, want %v", length, err, want)
+		}
+	}
+	for _, bodyMax := range []int64{0, -1, 3} {
+		d.StartUntilClose(bodyMax)
+		if data, n, err := d.Next([]byte("abc")); string(data) != "abc" || n != 3 || err != nil {
+			t.Errorf("until the end with a bound of %d: %q, %d, %v", bodyMax, data, n, err)
+		}
+	}
+	if _, _, err := d.Next([]byte("d")); err != ErrBodyTooLarge {
+		t.Errorf("a byte above the bound: %v", err)
+	}
+}

@@ -3,6 +3,7 @@
 package wire
 
 import (
+	"fmt"
 	"net/url"
 	"testing"
 )
@@ -29,4 +30,16 @@ func FuzzAppendUnescaped(f *testing.F) {
 			t.Errorf("AppendUnescaped(%q) = %q, want %q", path, got, want)
 		}
 	})
+}
+
+// TestUnescapeEveryByte: each byte, in digits of either case.
+func TestUnescapeEveryByte(t *testing.T) {
+	for c := range 256 {
+		for _, form := range []string{"%%%02x", "%%%02X"} {
+			text := fmt.Sprintf(form, c)
+			if got := AppendUnescaped(nil, []byte(text)); string(got) != string([]byte{byte(c)}) {
+				t.Errorf("AppendUnescaped(%s) = %q, want the byte %#x", text, got, c)
+			}
+		}
+	}
 }
