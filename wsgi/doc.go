@@ -55,10 +55,12 @@
 // the loop each time, with ten switches of threads, which cost it 2 %; let alone for 24 ms while
 // nobody waited it did not, and a file that was asked for in that time came late.
 //
-// Beside others, on a slower machine at rest, in requests or messages a second: a WebSocket
-// message sent back 1.72 times uvicorn's, an ASGI answer 1.54 and 1.92 in two runs, a FastAPI
-// document 1.26; a megabyte sent back 2.17 times bjoern's, Django 1.25, a bare answer 0.88 and
-// 1.13, Flask 0.97; the page 0.94 of the view in a loop without a server, bjoern's 0.98.
+// Beside others, on a machine at rest whose cores are others' as well, in requests or messages
+// a second: a WebSocket message sent back 1.72 times uvicorn's, an ASGI answer 1.54 to 2.40 in
+// three runs, a FastAPI document 1.26 and 1.47; quick views beside slow ones 19 times gunicorn's;
+// a megabyte sent back 2.17 times bjoern's, Django 0.97 to 1.25, a bare answer 0.88 to 1.13,
+// Flask 0.97 to 1.08; the page 0.94 of the view in a loop without a server where bjoern's was
+// 0.98, and 0.68 where its was 0.80.
 //
 // What is Python's is the application's: the view called in a loop without a server takes as
 // long. A send and a receive over TCP are the floor of whoever answers each request. Answers
