@@ -67,8 +67,9 @@
 // Between two processes all that is waking and the kernel's turns: the verb "bench processes"
 // measured 269,000 frames a second on two quiet cores, and 284,000 of a bare write and read of
 // the same bytes (194,000 before that, on a slower day). A reader that sleeps has a frame after
-// 33 µs, and after 40 over the bare pair: nearly all is being woken. A reader that looks again eight times behind a burst, before
-// it sleeps, slept a third less often and saved no processor time, so it sleeps at once.
+// 33 µs, and after 40 over the bare pair: nearly all is being woken. A reader that looks again
+// eight times behind a burst, before it sleeps, slept a third less often and saved no processor
+// time, so it sleeps at once.
 //
 // The floor is a send and a receive by the kernel for each frame and worker. Shared memory would be
 // below it, for the price of what the sockets give: message boundaries over several writers, and
