@@ -148,7 +148,29 @@ func (b *build) make(more func() ([]string, error)) {
 		})
 	}
 	done.Wait()
-	b.err = errors.Join(errs...)
+	if b.err = errors.Join(errs...); b.err == nil {
+		b.err = asInstalled(filepath.Join(b.dir, "libm0serve.so"))
+	}
+}
+
+// asInstalled writes a file again in small pieces, as pip does. What the linker has just
+// written may lie in the page cache in pages of 2 MB, all of which a process has that needs
+// a byte of it.
+func asInstalled(name string) error {
+	text, err := os.ReadFile(name)
+	if err != nil {
+		return err
+	}
+	file, err := os.OpenFile(name+".new", os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o755)
+	if err != nil {
+		return err
+	}
+	for piece := range slices.Chunk(text, 64<<10) {
+		if _, err := file.Write(piece); err != nil {
+			return errors.Join(err, file.Close())
+		}
+	}
+	return errors.Join(file.Close(), os.Rename(name+".new", name))
 }
 
 // Start serves the application on a free port of the loopback until the end of the
