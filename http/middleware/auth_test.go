@@ -263,3 +263,14 @@ func TestGuardOnlyCopiesNothing(t *testing.T) {
 		t.Errorf("a wrong token is answered %d; want 401", w.Code)
 	}
 }
+
+// TestPairsOfEveryLength: a pair is read whether or not it fits into the room that most do.
+func TestPairsOfEveryLength(t *testing.T) {
+	for n := range 300 {
+		pair := "user:" + strings.Repeat("x", n)
+		got, ok := decodePair(base64.StdEncoding.EncodeToString([]byte(pair)))
+		if !ok || got != pair {
+			t.Fatalf("a pair of %d bytes: %d bytes, %v", len(pair), len(got), ok)
+		}
+	}
+}

@@ -113,14 +113,17 @@ func (s *Scheme) find(r *http.Request) (shown string, is bool) {
 		return once(values), true
 	}
 	value, n := values[0], len(s.name)
-	if len(value) < n || !strings.EqualFold(value[:n], s.name) ||
+	if len(value) < n || value[:n] != s.name && !strings.EqualFold(value[:n], s.name) ||
 		len(value) > n && value[n] != ' ' {
 		return "", false
 	}
 	if len(values) > 1 {
 		return "", true
 	}
-	return strings.Trim(value[n:], " "), true
+	for value = value[n:]; value != "" && value[0] == ' '; {
+		value = value[1:]
+	}
+	return strings.TrimRight(value, " "), true
 }
 
 func once(values []string) string {
@@ -160,11 +163,17 @@ func (s *Scheme) decide(ctx context.Context, shown string) (name string, err err
 
 // decodePair gives the text that base64 says (RFC 7617 section 2).
 func decodePair(shown string) (pair string, ok bool) {
-	var room [128]byte
-	decoded, err := base64.StdEncoding.AppendDecode(room[:0], []byte(shown))
+	var text, room [128]byte
+	src := append(text[:0], shown...)
+	decoded := room[:]
+	if len(src) > len(room) {
+		decoded = make([]byte, len(src))
+	}
+	n, err := base64.StdEncoding.Decode(decoded, src)
 	if err != nil {
 		return "", false
 	}
+	decoded = decoded[:n]
 	high := byte(0)
 	for _, c := range decoded {
 		if c < ' ' || c == 0x7f {
