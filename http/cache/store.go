@@ -170,16 +170,10 @@ func (g *ghosts) has(hash uint64) bool {
 }
 
 func newStore(maxBytes int64, maxEntries int) *store {
-	s := &store{maxBytes: maxBytes, maxEntries: maxEntries}
-	s.clear()
-	return s
-}
-
-func (s *store) clear() {
-	s.resources = newTable()
-	s.tagged = make(map[string]map[*entry]struct{})
-	s.small, s.main = queue{}, queue{}
-	s.ghosts = ghosts{max: s.maxEntries}
+	return &store{
+		maxBytes: maxBytes, maxEntries: maxEntries, resources: newTable(),
+		tagged: make(map[string]map[*entry]struct{}), ghosts: ghosts{max: maxEntries},
+	}
 }
 
 func (s *store) bytes() int64 { return s.small.bytes + s.main.bytes }
