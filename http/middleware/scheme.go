@@ -120,10 +120,7 @@ func (s *Scheme) find(r *http.Request) (shown string, is bool) {
 	if len(values) > 1 {
 		return "", true
 	}
-	for value = value[n:]; value != "" && value[0] == ' '; {
-		value = value[1:]
-	}
-	return strings.TrimRight(value, " "), true
+	return strings.Trim(value[n:], " "), true
 }
 
 func once(values []string) string {
@@ -164,16 +161,10 @@ func (s *Scheme) decide(ctx context.Context, shown string) (name string, err err
 // decodePair gives the text that base64 says (RFC 7617 section 2).
 func decodePair(shown string) (pair string, ok bool) {
 	var text, room [128]byte
-	src := append(text[:0], shown...)
-	decoded := room[:]
-	if len(src) > len(room) {
-		decoded = make([]byte, len(src))
-	}
-	n, err := base64.StdEncoding.Decode(decoded, src)
+	decoded, err := base64.StdEncoding.AppendDecode(room[:0], append(text[:0], shown...))
 	if err != nil {
 		return "", false
 	}
-	decoded = decoded[:n]
 	high := byte(0)
 	for _, c := range decoded {
 		if c < ' ' || c == 0x7f {
