@@ -31,6 +31,13 @@ func (x *Exchange) KeepHead(h *Head) bool {
 	return true
 }
 
+// UseHead tells x, which was told nothing yet, what another Exchange was told when its
+// KeepHead was called.
+func (x *Exchange) UseHead(h *Head) {
+	x.status, x.reason, x.length, x.hasDate = h.status, h.reason, h.length, h.hasDate
+	x.fields = append(x.fields[:0], h.fields...)
+}
+
 // Entered is when the handler was called, or a moment before. Where the loop has just
 // looked at the clock this is what it saw: a look of its own costs every answer.
 func (x *Exchange) Entered() time.Time {
@@ -41,11 +48,4 @@ func (x *Exchange) Entered() time.Time {
 		return x.l.k.Now()
 	}
 	return x.l.start.Add(x.entered)
-}
-
-// UseHead tells x, which was told nothing yet, what another Exchange was told when its
-// KeepHead was called.
-func (x *Exchange) UseHead(h *Head) {
-	x.status, x.reason, x.length, x.hasDate = h.status, h.reason, h.length, h.hasDate
-	x.fields = append(x.fields[:0], h.fields...)
 }
