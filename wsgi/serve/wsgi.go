@@ -162,11 +162,8 @@ func appendPath(dst, path []byte, root string) []byte {
 
 // appendAddr appends the text of an address; of an invalid one an empty text.
 func appendAddr(dst []byte, addr netip.Addr) []byte {
-	at := len(dst)
-	dst = append(dst, 0, 0, 0, 0)
-	dst = addr.AppendTo(dst)
-	engine.SetPackLen(dst[at:])
-	return dst
+	var text [64]byte
+	return engine.Pack(dst, addr.AppendTo(text[:0]))
 }
 
 func appendPort(dst []byte, port uint16) []byte {
