@@ -8,6 +8,7 @@ import (
 	"go/ast"
 	"go/token"
 	"go/types"
+	"path/filepath"
 	"slices"
 	"strings"
 )
@@ -42,9 +43,8 @@ func (p *Package) Rewrite(only func(name string) bool) (texts [][]byte, changes 
 	texts = slices.Clone(p.Src)
 	w := &writer{p: p, changes: &changes}
 	for i, f := range p.Files {
-		name := p.Fset.File(f.Pos())
-		w.file, w.src, w.edits = name, p.Src[i], nil
-		if !only(base(name.Name())) {
+		w.file, w.src, w.edits = p.Fset.File(f.Pos()), p.Src[i], nil
+		if !only(filepath.Base(w.file.Name())) {
 			continue
 		}
 		for _, d := range f.Decls {
@@ -53,11 +53,6 @@ func (p *Package) Rewrite(only func(name string) bool) (texts [][]byte, changes 
 		texts[i] = w.apply()
 	}
 	return texts, changes
-}
-
-// base is the last part of a path with slashes of either kind.
-func base(name string) string {
-	return name[strings.LastIndexAny(name, `/\`)+1:]
 }
 
 // An edit puts a text in the place of so many bytes.
@@ -205,7 +200,7 @@ func (w *writer) add(n *ast.BinaryExpr, other token.Token) (id int) {
 
 func (w *writer) record(at token.Pos, text string) (id int) {
 	id = len(*w.changes)
-	*w.changes = append(*w.changes, Change{ID: id, File: base(w.file.Name()),
+	*w.changes = append(*w.changes, Change{ID: id, File: filepath.Base(w.file.Name()),
 		Line: w.file.Line(at), Func: w.fn, Text: strings.Join(strings.Fields(text), " ")})
 	return id
 }

@@ -78,7 +78,7 @@ func TestRewrite(t *testing.T) {
 		t.Errorf("changes = %q,\nwant %q", names, want)
 	}
 	for i, f := range p.Files {
-		write(t, dir, base(p.Fset.File(f.Pos()).Name()), string(texts[i]))
+		write(t, dir, filepath.Base(p.Fset.File(f.Pos()).Name()), string(texts[i]))
 	}
 	write(t, dir, SwitchFile, string(Switches(p.Name, len(changes))))
 	program := filepath.Join(dir, "program")
