@@ -36,7 +36,7 @@ const (
 	interpreterLine = `(?m)^ *ok (\S+ [\d.]+), `
 	failedLine      = `(?m)^ *(FAILED .*)$`
 	noAutobahnLine  = `(?m)^ *skipped autobahn: (.*)$`
-	casesLine       = `(?m)^ *(\d+ cases: .*)$`
+	casesLine       = `(?m)^ *all of (\w+: \d+ cases: .*)$`
 	failedTest      = `(?m)^FAIL (\S+ Test\w+)$`
 )
 

@@ -230,7 +230,8 @@ func TestProveReadsOtherVerbs(t *testing.T) {
 	_ = e.con.Step("part", "x", func(s *console.Step) (err error) {
 		text, err = e.within(s, func(e *env) error {
 			_ = e.con.Step("python3 3.11.2", "x", func(s *console.Step) error {
-				s.Printf("2 killed of 3\n517 cases: 513 OK, 4 informational")
+				s.Printf("2 killed of 3\nall of native: 517 cases: 513 OK, 4 informational")
+				s.Printf("nethttp: 16 cases: 16 OK, 0 informational")
 				s.Printf("\ncore/testdata/sabotage/a.txt: survived\n  gate: go test")
 				return nil
 			})
@@ -242,7 +243,7 @@ func TestProveReadsOtherVerbs(t *testing.T) {
 	})
 	for pattern, want := range map[string]string{
 		killedLine: "2 killed of 3", missedLine: "core/testdata/sabotage/a.txt: survived",
-		casesLine: "517 cases: 513 OK, 4 informational", interpreterLine: "python3 3.11.2",
+		casesLine: "native: 517 cases: 513 OK, 4 informational", interpreterLine: "python3 3.11.2",
 		noAutobahnLine: "no Python 2.7",
 	} {
 		if got := lastMatch(text, pattern); got != want {
