@@ -287,7 +287,7 @@ func (s *simRun) check(t *testing.T) {
 // TestSimulation runs the real loop over a kernel that fails, from seeds.
 func TestSimulation(t *testing.T) {
 	pauses, runs := 0, 0
-	seeds.Each(t, 1000, 100, func(seed uint64) { pauses += simulate(t, seed); runs++ })
+	seeds.Each(t, 2000, 100, func(seed uint64) { pauses += simulate(t, seed); runs++ })
 	if pauses == 0 && runs >= 100 {
 		t.Error("no conversation was paused: nothing was seen of it")
 	}
@@ -332,7 +332,7 @@ func simulateDrain(t *testing.T, seed uint64) (whole int) {
 // TestSimulatedDrain runs drains of the real loop over a kernel that fails.
 func TestSimulatedDrain(t *testing.T) {
 	whole, runs := 0, 0
-	seeds.Each(t, 1000, 100, func(seed uint64) { whole += simulateDrain(t, seed); runs++ })
+	seeds.Each(t, 2000, 100, func(seed uint64) { whole += simulateDrain(t, seed); runs++ })
 	if whole < runs {
 		t.Errorf("%d peers got answers in %d runs: nothing was seen of a drain", whole, runs)
 	}
