@@ -27,7 +27,8 @@ func TestJudgeAutobahn(t *testing.T) {
 		err    string
 	}{
 		{report("OK OK", "INFORMATIONAL INFORMATIONAL", "OK OK"), "3 cases: 2 OK, 1 informational", ""},
-		{report("OK OK", "FAILED OK"), "2 cases: 1 OK, 0 informational, 1 not", "autobahn: 1.1 FAILED"},
+		{report("OK OK", "FAILED OK"), "2 cases: 1 OK, 0 informational, 1 not",
+			"autobahn: 1.1 FAILED"},
 		{report("OK UNCLEAN", "NON-STRICT OK"), "2 cases: 1 OK, 0 informational, 1 not",
 			"autobahn: 1.0 UNCLEAN, 1.1 NON-STRICT"},
 		{report("UNIMPLEMENTED OK"), "1 cases: 0 OK, 0 informational, 1 not",
