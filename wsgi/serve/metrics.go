@@ -11,6 +11,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"slices"
 	"strconv"
 	"sync"
 	"time"
@@ -60,6 +61,7 @@ func (c *collector) collect(context.Context) (all []metrics.Worker, silent []int
 		})
 	}
 	asked.Wait()
+	slices.Sort(silent) // not as they happened to time out
 	return metrics.Merge(all), silent
 }
 
