@@ -14,7 +14,7 @@ import (
 	"m0serve.dev/tools/internal/results"
 )
 
-// benchAll runs every bench, or reads what was saved, and writes table and pictures.
+// benchAll runs every bench, or reads what was saved, and writes page, table and pictures.
 //
 //	bench all [--out DIR] [--only A,B] [FLAG …]   runs these benches, with the flags of any
 //	bench all [--out DIR] --from FILE …           reads what "bench NAME --json" printed
@@ -59,7 +59,8 @@ func benchAll(e *env, args []string) error {
 	}
 	if len(runs) > 0 {
 		err = errors.Join(err, writeResults(out, runs))
-		e.con.Printf("%s, and a picture of each bench beside it", filepath.Join(out, "README.md"))
+		e.con.Printf("%s, the table and a picture of each bench beside it",
+			filepath.Join(out, "README.md"))
 	}
 	return err
 }
@@ -112,13 +113,15 @@ func (e *env) runAll(out string, only, flags []string) (runs []results.Run, err 
 	return runs, errors.Join(failed...)
 }
 
-// writeResults writes the table and the pictures.
+// writeResults writes the page, the table and the pictures.
 func writeResults(dir string, runs []results.Run) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return err
 	}
-	table := []byte(results.Markdown(runs))
-	errs := []error{os.WriteFile(filepath.Join(dir, "README.md"), table, 0o644)}
+	errs := []error{
+		os.WriteFile(filepath.Join(dir, "README.md"), []byte(results.Page(runs)), 0o644),
+		os.WriteFile(filepath.Join(dir, results.TableFile), []byte(results.Table(runs)), 0o644),
+	}
 	for _, name := range results.Benches(runs) {
 		errs = append(errs, os.WriteFile(filepath.Join(dir, results.Picture(name)),
 			[]byte(results.SVG(runs, name)), 0o644))

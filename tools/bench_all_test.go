@@ -23,10 +23,14 @@ func TestBenchAllFromFiles(t *testing.T) {
 	if status != 0 {
 		t.Fatalf("bench all --from = %d, want 0\n%s", status, said)
 	}
-	table, err := os.ReadFile(filepath.Join(out, "README.md"))
-	if err != nil || !strings.Contains(string(table), "| route | find, ns |") ||
-		!strings.Contains(string(table), "| ws | echo,") {
-		t.Errorf("README.md = %s, %v, want a row of each file", table, err)
+	table, err := os.ReadFile(filepath.Join(out, "table.md"))
+	if err != nil || !strings.Contains(string(table), "## route\n\n") ||
+		!strings.Contains(string(table), "| find, ns |") || !strings.Contains(string(table), "| echo,") {
+		t.Errorf("table.md = %s, %v, want a row of each file", table, err)
+	}
+	page, err := os.ReadFile(filepath.Join(out, "README.md"))
+	if err != nil || !strings.Contains(string(page), "go run ./tools bench route\n") {
+		t.Errorf("README.md = %s, %v, want the commands", page, err)
 	}
 	for _, name := range []string{"route.svg", "ws.svg"} {
 		if text, err := os.ReadFile(filepath.Join(out, name)); err != nil ||

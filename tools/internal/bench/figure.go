@@ -44,10 +44,13 @@ func (f Figure) Got() float64 {
 	return f.Ours / f.Other
 }
 
+// Measured reports whether both sides were.
+func (f Figure) Measured() bool { return f.Ours > 0 && f.Other > 0 }
+
 // Met reports whether the figure keeps what was promised. A figure that was not
 // measured keeps nothing.
 func (f Figure) Met() bool {
-	if f.Ours <= 0 || f.Other <= 0 {
+	if !f.Measured() {
 		return false
 	}
 	if f.Limit > 0 && f.Ours > f.Limit || f.Over > 0 && f.Ours > f.Other+f.Over {
@@ -78,7 +81,7 @@ func (f Figure) String() string {
 func (f Figure) Verdict() string {
 	verdict := "met"
 	switch {
-	case f.Ours <= 0 || f.Other <= 0:
+	case !f.Measured():
 		verdict = "NOT MEASURED"
 	case !f.Met():
 		verdict = "MISSED"

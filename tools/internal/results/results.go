@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 
-// Package results writes what benches have measured for people to read: one table of
-// all figures in Markdown, and a picture for each bench. It measures nothing, and the
+// Package results writes what benches have measured for people to read: a page and one
+// table of all figures in Markdown, and a picture for each bench. It measures nothing, and the
 // same figures give the same files.
 package results
 
@@ -61,31 +61,64 @@ func of(runs []Run, name string) []bench.Figure {
 	return slices.DeleteFunc(figures(runs), func(f bench.Figure) bool { return f.Bench != name })
 }
 
-// Markdown is the table, with the machines and commands above it. Pictures of the
-// benches are beside it, as Picture names them.
-func Markdown(runs []Run) string {
+// TableFile is the name of the file with the table, beside the page.
+const TableFile = "table.md"
+
+// Page says how many figures of each bench are met, which are not, and with what
+// machines and commands they were measured. Below are the pictures, as Picture names them.
+func Page(runs []Run) string {
 	var b strings.Builder
-	b.WriteString("# Figures\n\nOurs and a rival took turns in one run, and the best of each " +
-		"counts. Only\nratios can be compared with those of another machine.\n")
+	all := figures(runs)
+	fmt.Fprintf(&b, "# Figures\n\nOurs and a rival took turns in one run, and the best of each "+
+		"counts. Only ratios can be compared\nwith those of another machine. %d of %d figures are met; "+
+		"["+TableFile+"]("+TableFile+") has all of them.\n\n"+
+		"| bench | met | missed | not measured |\n|---|--:|---|---|\n", countMet(all), len(all))
+	for _, name := range Benches(runs) {
+		list := of(runs, name)
+		var missed, absent []string
+		for _, f := range list {
+			title := cell(strings.TrimPrefix(f.Name, name+" ") + ", " + f.Unit + " / " + f.Rival)
+			switch {
+			case f.Met():
+			case f.Measured():
+				missed = append(missed, fmt.Sprintf("%s: %s, %s", title, bench.Ratio(f.Got()), f.Target()))
+			default:
+				absent = append(absent, title)
+			}
+		}
+		fmt.Fprintf(&b, "| [%s](%s#%s) | %d of %d | %s | %s |\n", name, TableFile, name, countMet(list),
+			len(list), strings.Join(missed, "; "), strings.Join(absent, "; "))
+	}
 	for _, r := range runs {
 		fmt.Fprintf(&b, "\nOn %s:\n\n    %s\n", r.Machine, r.Command)
 	}
-	all, met := figures(runs), 0
-	for _, f := range all {
-		if f.Met() {
-			met++
-		}
-	}
-	fmt.Fprintf(&b, "\n%d of %d figures are met.\n\n", met, len(all))
-	b.WriteString("| bench | figure | ours | rival | | ratio | target | |\n" +
-		"|---|---|--:|--:|---|--:|---|---|\n")
-	for _, f := range all {
-		fmt.Fprintf(&b, "| %s | %s, %s | %s | %s | %s | %s | %s | %s |\n",
-			cell(f.Bench), cell(f.Name), cell(f.Unit), bench.Number(f.Ours), bench.Number(f.Other),
-			cell(f.Rival), bench.Ratio(f.Got()), cell(f.Target()), cell(f.Verdict()))
-	}
 	for _, name := range Benches(runs) {
 		fmt.Fprintf(&b, "\n![%s beside its rivals](%s)\n", name, Picture(name))
+	}
+	return b.String()
+}
+
+func countMet(list []bench.Figure) (n int) {
+	for _, f := range list {
+		if f.Met() {
+			n++
+		}
+	}
+	return n
+}
+
+// Table is all figures, a part for each bench.
+func Table(runs []Run) string {
+	var b strings.Builder
+	b.WriteString("# All figures\n\nMachines, commands and pictures are in [README.md](README.md).\n")
+	for _, name := range Benches(runs) {
+		fmt.Fprintf(&b, "\n## %s\n\n| figure | ours | rival | | ratio | target | |\n"+
+			"|---|--:|--:|---|--:|---|---|\n", name)
+		for _, f := range of(runs, name) {
+			fmt.Fprintf(&b, "| %s, %s | %s | %s | %s | %s | %s | %s |\n",
+				cell(strings.TrimPrefix(f.Name, name+" ")), cell(f.Unit), bench.Number(f.Ours),
+				bench.Number(f.Other), cell(f.Rival), bench.Ratio(f.Got()), cell(f.Target()), cell(f.Verdict()))
+		}
 	}
 	return b.String()
 }

@@ -35,16 +35,24 @@ func TestParse(t *testing.T) {
 	}
 }
 
-func TestMarkdown(t *testing.T) {
-	got := Markdown(runs())
-	for _, want := range []string{
-		"On a <CPU>, 2 cores", "\n    go run ./tools bench x\n", "\n1 of 3 figures are met.\n",
-		"| x | rate \\| all, a second | 40.0 | 10.0 | <r> | 4.00 | >= 2.00x | met |\n",
-		"| x | CPU, us | 20.0 | 10.0 | r | 2.00 | <= 0.50x | MISSED |\n",
-		"| NOT MEASURED (no compiler) |\n", "](x.svg)\n", "](y.svg)\n",
-	} {
+func TestPage(t *testing.T) {
+	has(t, Page(runs()), "On a <CPU>, 2 cores", "\n    go run ./tools bench x\n",
+		" 1 of 3 figures are met; [table.md](table.md) has",
+		"\n| [x](table.md#x) | 1 of 2 | CPU, us / r: 2.00, <= 0.50x |  |\n",
+		"\n| [y](table.md#y) | 0 of 1 |  | CPU, us / gone |\n", "](x.svg)\n", "](y.svg)\n")
+}
+
+func TestTable(t *testing.T) {
+	has(t, Table(runs()), "\n## x\n", "\n## y\n",
+		"| rate \\| all, a second | 40.0 | 10.0 | <r> | 4.00 | >= 2.00x | met |\n",
+		"| CPU, us | 20.0 | 10.0 | r | 2.00 | <= 0.50x | MISSED |\n", "| NOT MEASURED (no compiler) |\n")
+}
+
+func has(t *testing.T, got string, wanted ...string) {
+	t.Helper()
+	for _, want := range wanted {
 		if !strings.Contains(got, want) {
-			t.Errorf("Markdown has no %q in\n%s", want, got)
+			t.Errorf("no %q in\n%s", want, got)
 		}
 	}
 }

@@ -125,7 +125,7 @@ func drawFigure(b *strings.Builder, s scale, f bench.Figure, y int) {
 		`<text class="dim" x="%d" y="%d" text-anchor="end">%s</text>`+"\n",
 		svgNames, y+13, html.EscapeString(short(strings.TrimPrefix(f.Name, f.Bench+" "), 48)),
 		svgNames, y+25, html.EscapeString(short(f.Unit+", beside "+f.Rival, 56)))
-	if f.Ours <= 0 || f.Other <= 0 {
+	if !f.Measured() {
 		fmt.Fprintf(b, `<text class="dim" x="%.1f" y="%d">not measured</text>`+"\n",
 			s.at(0)+6, y+19)
 		return
@@ -192,7 +192,7 @@ func octaves(ratio float64, moreIsBetter bool) float64 {
 func scaleOf(list []bench.Figure) scale {
 	s := scale{svgLeast, svgLeast}
 	for _, f := range list {
-		if f.Ours > 0 && f.Other > 0 {
+		if f.Measured() {
 			s.widen(octaves(f.Got(), f.MoreIsBetter))
 			s.widen(octaves(targetRatio(f), f.MoreIsBetter))
 		}
