@@ -4,10 +4,9 @@ package host
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"net"
-	"os"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -22,6 +21,10 @@ import (
 // its cure. It listens for a moment and builds nothing of the application.
 func (o *options) examine(wrong error) *diagnosis.Report {
 	r := &diagnosis.Report{Title: o.app.name() + " " + version()}
+	o.refused = make(map[string]bool) // what is wrong is shown at the end
+	for _, e := range config.Problems(wrong) {
+		o.refused[e.Var] = true
+	}
 	o.address(r)
 	o.encryption(r)
 	o.processes(r)
@@ -34,12 +37,16 @@ func (o *options) examine(wrong error) *diagnosis.Report {
 	return r
 }
 
-// from is " ($M0_PORT)", or " (default)".
+// from is " ($M0_PORT)", " (default)", or " (see below)" of what is refused.
 func (o *options) from(env string) string {
-	if source := o.source(env); source != "" {
+	switch source := o.source(env); {
+	case source == "":
+		return " (default)"
+	case o.refused[strings.TrimPrefix(source, "$")]:
+		return " (see below)"
+	default:
 		return " (" + source + ")"
 	}
-	return " (default)"
 }
 
 func (o *options) address(r *diagnosis.Report) {
@@ -145,10 +152,9 @@ func (o *options) realtime(r *diagnosis.Report) {
 		r.Add(section, diagnosis.Note, label,
 			"a socket that m0pub finds by the working directory (default)", "")
 	default:
-		dir := filepath.Dir(path)
-		if info, err := os.Stat(dir); err != nil || !info.IsDir() {
-			r.Add(section, diagnosis.Problem, label,
-				path+" is in a directory that does not exist", "make it: mkdir -p "+dir)
+		_, err := publish.Look(publish.ListenConfig{Path: path})
+		if err != nil && !errors.Is(err, errors.ErrUnsupported) {
+			r.Add(section, diagnosis.Problem, label, err.Error(), socketCure)
 			return
 		}
 		r.Add(section, diagnosis.Good, label, path+o.from(publish.Env), "")
@@ -159,17 +165,13 @@ func (o *options) realtime(r *diagnosis.Report) {
 // honoured.
 func (o *options) report(r *diagnosis.Report, wrong error) {
 	const section = "Settings"
-	shown := make(map[string]bool) // what is wrong is shown below
-	for _, e := range config.Problems(wrong) {
-		shown[e.Var] = true
-	}
 	for _, g := range o.given {
 		s := g.Setting
 		switch s.Group {
 		case "Listening", "Processes", "Limits", "Realtime", "Checks":
 			continue
 		}
-		if shown[strings.TrimPrefix(g.Source, "$")] {
+		if o.refused[strings.TrimPrefix(g.Source, "$")] {
 			continue
 		}
 		value := g.Value

@@ -38,12 +38,12 @@ func printed(_ int, err error) int {
 	return exitClean
 }
 
-// helpHead teaches by example; %s is the application.
+// helpHead teaches by example; %[1]s is the application.
 const helpHead = `
 usage: %[1]s [flags]
 
   %[1]s                             serves http://127.0.0.1:8080
-  %[1]s --workers 2 --port 8000     two processes, another port
+  %[1]s %[2]s
   M0_PORT=8000 %[1]s                a variable does the same; a flag wins
   %[1]s --tls-cert chain.pem --tls-key key.pem   https and HTTP/2
   %[1]s --doctor                    what would be served, what is wrong
@@ -60,7 +60,11 @@ certificate of one; TTIN and TTOU change their number. Exit: 0 clean, 1 failure,
 // help is the text of --help, 80 columns wide at most.
 func (o *options) help(terminal bool) string {
 	name := o.app.name()
-	head := fmt.Sprintf(helpHead, name)
+	example := "--workers 2 --port 8000     two processes, another port"
+	if o.app.MaxWorkers == 1 { // it would be refused
+		example = "--port 8000                 another port"
+	}
+	head := fmt.Sprintf(helpHead, name, example)
 	if o.app.About == "" {
 		head = strings.TrimPrefix(head, "\n")
 	} else {

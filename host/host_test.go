@@ -346,8 +346,15 @@ func TestTakenPortIsAFailure(t *testing.T) {
 	t.Setenv("M0_PORT", port)
 	var out bytes.Buffer
 	code := run(App{Handler: hello}, io.Discard, &out)
-	if code != 1 || !strings.Contains(out.String(), "M0_PORT") {
-		t.Errorf("exit %d, printed %q; want 1 and the names of the settings", code, &out)
+	want := "host: M0_PORT=\"" + port + "\": 127.0.0.1:" + port + " is taken by another process: see"
+	if code != 1 || !strings.HasPrefix(out.String(), want) {
+		t.Errorf("exit %d, printed %q; want 1 and %q…", code, &out, want)
+	}
+	out.Reset()
+	code = run(App{Handler: hello, Args: []string{"--host=192.0.2.1"}}, io.Discard, &out)
+	want = "host: --host \"192.0.2.1\": 192.0.2.1:" + port + " is no address of this machine: use"
+	if code != 1 || !strings.HasPrefix(out.String(), want) {
+		t.Errorf("exit %d, printed %q; want 1 and %q…", code, &out, want)
 	}
 	stop(t, exit)
 }

@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 
 	"m0serve.dev/http/bus"
+	"m0serve.dev/http/config/diagnosis"
 	"m0serve.dev/http/worker"
 )
 
@@ -29,13 +30,24 @@ func (s *service) listen() (err error) {
 	if s.listener = s.activated; s.listener == nil {
 		at := net.JoinHostPort(s.cfg.Host, strconv.Itoa(s.cfg.Port))
 		if s.listener, err = net.Listen("tcp", at); err != nil {
-			return fmt.Errorf("M0_HOST and M0_PORT: %w", err)
+			return s.cannotListen(at, err)
 		}
 	}
 	if s.supervises() {
 		s.handed.Listener, err = worker.ListenerFD(s.listener)
 	}
 	return err
+}
+
+// cannotListen names the setting at fault, what is wrong with it, and the cure. It is a
+// failure and no refusal: who has the port may end.
+func (s *service) cannotListen(at string, err error) error {
+	env := "M0_HOST"
+	problem, cure, ofPort := diagnosis.ListenProblem(at, "--port", err)
+	if ofPort || s.find(env) == nil {
+		env = "M0_PORT"
+	}
+	return fmt.Errorf("%s: %s %s: %s", s.subject(env), at, problem, cure)
 }
 
 func (s *service) openPage() (err error) {

@@ -19,6 +19,7 @@ type options struct {
 	certificate *certificate // nil: no TLS
 	asked       asked
 	given       []config.Given
+	refused     map[string]bool  // of a doctor: what is wrong, as it was given
 	settings    []config.Setting // all, in the order of the help
 }
 
@@ -69,6 +70,14 @@ func (o *options) wrong(env, cure string) error {
 		e.Var, e.Value = strings.TrimPrefix(g.Source, "$"), g.Value
 	}
 	return e
+}
+
+// subject is a setting as it was given, `--port "80"`, or its variable.
+func (o *options) subject(env string) string {
+	if g := o.find(env); g != nil {
+		return (&config.Error{Var: strings.TrimPrefix(g.Source, "$"), Value: g.Value}).Subject()
+	}
+	return env
 }
 
 // find is what was given for the setting of that variable, nil for nothing.

@@ -62,6 +62,9 @@ func TestHelpTeaches(t *testing.T) {
 			t.Errorf("--help lacks %q:\n%s", want, text)
 		}
 	}
+	if _, text = asks(t, App{MaxWorkers: 1}, "--help"); strings.Contains(text, "--workers 2") {
+		t.Errorf("--help shows an example that is refused:\n%s", text)
+	}
 }
 
 func TestApplicationsOwnFlagIsRead(t *testing.T) {
@@ -120,14 +123,19 @@ func TestDoctorNamesEveryProblemWithItsCure(t *testing.T) {
 	for _, want := range []string{"is taken by another process\n", "→ see which: ss -ltnp",
 		`FAIL --workers "2"`, "→ shop serves from 1 at most", `FAIL M0_JOURNAL="many"`,
 		`FAIL --tls-cert "gone.pem"`, "→ its key is missing", "FAIL --prot\n",
-		"→ there is no such flag: did you mean --port?", "is in a directory that does not exist",
-		"6 problems. Nothing would be served.\n"} {
+		"→ there is no such flag: did you mean --port?", "no does not exist\n",
+		"64 events of each channel (see below)\n", "6 problems. Nothing would be served.\n"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("--doctor lacks %q:\n%s", want, text)
 		}
 	}
 	if code != 78 {
 		t.Errorf("--doctor = exit %d, want 78", code)
+	}
+	dir := t.TempDir()
+	code, text = examined(t, App{}, "--port=0", "--publish-socket", dir)
+	if code != 78 || !strings.Contains(text, "a file that is no socket is there") {
+		t.Errorf("--doctor --publish-socket %s = exit %d, want 78 and why:\n%s", dir, code, text)
 	}
 }
 

@@ -71,6 +71,10 @@ func TestSecretIsNeverPrinted(t *testing.T) {
 	if err == nil || strings.Contains(err.Error(), "hunter2") || given[0].Value != "" {
 		t.Errorf("Read of a secret = %+v, %v; want its value in neither", given, err)
 	}
+	_, err = Read(settings, nil, lookupIn(map[string]string{"SHOP_KEY": "hunter2"}))
+	if err == nil || !strings.Contains(err.Error(), "SHOP_KEY: ") {
+		t.Errorf("Read of a secret = %v; want its variable, and no value that it has not", err)
+	}
 }
 
 func TestHelpFitsATerminal(t *testing.T) {

@@ -41,10 +41,10 @@ func (e *Error) Subject() string {
 	switch {
 	case e.Var == "":
 		return strconv.Quote(e.Value)
+	case e.Value == "": // a secret, or a flag without its value; no variable is empty
+		return e.Var
 	case e.Var[0] != '-':
 		return e.Var + "=" + strconv.Quote(e.Value)
-	case e.Value == "":
-		return e.Var
 	}
 	return e.Var + " " + strconv.Quote(e.Value)
 }

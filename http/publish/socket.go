@@ -103,7 +103,7 @@ func Look(c ListenConfig) (path string, err error) {
 	}
 	if c.Path != "" {
 		if path, err = filepath.Abs(c.Path); err == nil {
-			err = lookPath(path)
+			err = cmp.Or(lookPlace(path), lookPath(path))
 		}
 		if err != nil {
 			err = fmt.Errorf("publish: socket %s: %w", c.Path, err)
@@ -143,6 +143,8 @@ func listenAt(path string) (*Socket, error) {
 		if err = clearPath(path); err == nil {
 			ln, err = bind(path)
 		}
+	} else if why := lookPlace(path); err != nil && why != nil {
+		err = why // it says more than the call did
 	}
 	if err != nil {
 		return nil, fmt.Errorf("publish: socket %s: %w", path, err)
@@ -185,6 +187,21 @@ func lookPath(path string) error {
 		return fmt.Errorf("%w (process %d)", ErrInUse, pid)
 	}
 	return nil
+}
+
+// lookPlace says why there can be no socket of that name, whatever is there.
+func lookPlace(path string) error {
+	dir := filepath.Dir(path)
+	info, err := os.Stat(dir)
+	switch longest := len(syscall.RawSockaddrUnix{}.Path) - 1; {
+	case len(path) > longest:
+		return fmt.Errorf("a socket's path has %d bytes at most", longest)
+	case errors.Is(err, fs.ErrNotExist):
+		return fmt.Errorf("its directory %s does not exist", dir)
+	case err == nil && !info.IsDir():
+		return fmt.Errorf("%s is no directory", dir)
+	}
+	return err
 }
 
 // listens reports whether somebody listens at path, and who began to. What

@@ -66,6 +66,8 @@ func TestLookSaysWhatListenDoes(t *testing.T) {
 	for _, c := range []ListenConfig{
 		{Dir: dir, Name: "a"}, {Dir: dir, Name: "a"}, {Dir: dir}, {Path: filepath.Join(dir, "own")},
 		{Path: filepath.Join(dir, "own")}, {Path: file}, {Dir: filepath.Join(dir, "none")},
+		{Path: filepath.Join(dir, "none", "own")}, {Path: filepath.Join(file, "own")}, {Path: dir},
+		{Path: filepath.Join(dir, strings.Repeat("n", 120))},
 	} {
 		path, err := Look(c)
 		if _, there := os.Lstat(path); err == nil && there == nil {

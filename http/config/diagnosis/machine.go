@@ -13,22 +13,35 @@ import (
 // TryListen listens on a TCP address for a moment. A problem is a clause without
 // its subject; the cure names option, which sets the port.
 func TryListen(address, option string) (problem, cure string) {
-	_, port, _ := net.SplitHostPort(address)
 	ln, err := net.Listen("tcp", address)
+	if err != nil {
+		problem, cure, _ = ListenProblem(address, option, err)
+		return problem, cure
+	}
+	_ = ln.Close() // nothing was accepted
+	return "", ""
+}
+
+// ListenProblem says what an error of listening on a TCP address means, in the words
+// of TryListen. ofPort tells that another port is a cure, and not another host.
+func ListenProblem(address, option string, err error) (problem, cure string, ofPort bool) {
+	_, port, _ := net.SplitHostPort(address)
+	var dns *net.DNSError
 	switch {
-	case err == nil:
-		_ = ln.Close() // nothing was accepted
-		return "", ""
 	case isTaken(err):
 		return "is taken by another process", "see which: ss -ltnp 'sport = :" + port +
-			"'; stop it, or choose another with " + option
+			"'; stop it, or choose another with " + option, true
 	case errors.Is(err, fs.ErrPermission):
 		return "needs the right to ports below 1024", "choose a higher one with " + option +
-			", or give it: setcap cap_net_bind_service=+ep, or AmbientCapabilities= of systemd"
+			", or give it: setcap cap_net_bind_service=+ep, or AmbientCapabilities= of systemd", true
 	case isAbsent(err):
-		return "is no address of this machine", "use 127.0.0.1, 0.0.0.0 or one that ip address shows"
+		return "is no address of this machine",
+			"use 127.0.0.1, 0.0.0.0 or one that ip address shows", false
+	case errors.As(err, &dns):
+		return "has a name that is not known here (" + dns.Err + ")",
+			"use 127.0.0.1, 0.0.0.0 or a name that getent ahosts finds", false
 	}
-	return "cannot be listened on (" + cause(err).Error() + ")", "choose another address"
+	return "cannot be listened on (" + cause(err).Error() + ")", "choose another address", false
 }
 
 // cause is the innermost reason of a network error.

@@ -3,7 +3,9 @@
 package diagnosis
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
 	"net"
 	"strings"
 	"testing"
@@ -70,6 +72,20 @@ func TestAddressIsTriedAndGivenBack(t *testing.T) {
 	}
 	if problem, _ := TryListen("192.0.2.1:0", "--port"); problem != "is no address of this machine" {
 		t.Errorf("TryListen of a foreign address = %q", problem)
+	}
+	for _, c := range []struct {
+		err    error
+		words  string
+		ofPort bool
+	}{
+		{&net.DNSError{Err: "no such host"}, "not known here (no such host)", false},
+		{fs.ErrPermission, "below 1024", true}, {errors.New("odd"), "listened on (odd)", false},
+	} {
+		problem, cure, ofPort := ListenProblem("shop.example:80", "--port", c.err)
+		if !strings.Contains(problem, c.words) || cure == "" || ofPort != c.ofPort {
+			t.Errorf("ListenProblem of %v = %q, %q, %t; want %q, a cure and %t",
+				c.err, problem, cure, ofPort, c.words, c.ofPort)
+		}
 	}
 }
 
