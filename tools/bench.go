@@ -22,8 +22,8 @@ var benches = []struct {
 	name, what string
 	run        func(*env, *console.Step, benchOptions) ([]bench.Figure, error)
 }{
-	{"hello", "requests a second and CPU a request, saturated by wrk", (*env).benchHello},
-	{"blocking", "quick requests beside slow ones, at a fixed rate", (*env).benchBlocking},
+	{"hello", "one small answer of our engine, beside net/http, fasthttp and gnet", (*env).benchHello},
+	{"blocking", "quick requests beside slow ones", (*env).benchBlocking},
 	{"client", "small requests of our HTTP client, beside net/http and fasthttp", (*env).benchClient},
 	{"core", "hashes, JSON escape and JSON fields, beside the fastest of each", (*env).benchCore},
 	{"datastar", "encoding events, beside the official SDK", (*env).benchDatastar},
@@ -46,7 +46,7 @@ type benchOptions struct {
 	quick   bool      // one round of one second, to see that all works
 	runs    int       // rounds; 0: what the bench says
 	seconds int       // of one run; 0: what the bench says
-	only    []string  // workloads of wsgi, asgi, mixed and realtime; empty: all
+	only    []string  // workloads, of benches that have some; empty: all
 	sides   []string  // servers of them beside ours; empty: all
 	table   func(any) // takes a row for --json
 }

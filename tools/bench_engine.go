@@ -4,68 +4,88 @@ package main
 
 import (
 	"errors"
-	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"m0serve.dev/tools/internal/bench"
 	"m0serve.dev/tools/internal/console"
+	"m0serve.dev/tools/internal/engine"
 )
 
-// Lengths of the measurements. A round runs every engine once, in turns.
+// Lengths of the measurements. A round runs every side once, in turns.
 const (
 	helloRounds    = 5
 	helloTime      = 3 * time.Second
-	helloConns     = 64
 	blockingRounds = 3
 	blockingTime   = 5 * time.Second
-
-	// generatorLateMs is how late the load may be at its 99th percentile; above it
-	// the round says more about the machine than about the server.
-	generatorLateMs = 2
 )
 
-// benchHello lets the same small answer be given by four engines in turns.
+// benchHello lets the same small answer be given by several engines in turns.
 func (e *env) benchHello(s *console.Step, o benchOptions) ([]bench.Figure, error) {
-	if err := needWrk(); err != nil {
+	return e.engine(s, o, engine.Workloads(o.quick),
+		engine.Runner{Rounds: o.rounds(helloRounds), Length: o.length(helloTime)})
+}
+
+// benchBlocking asks for the same beside handlers that block.
+func (e *env) benchBlocking(s *console.Step, o benchOptions) ([]bench.Figure, error) {
+	return e.engine(s, o, engine.BlockingWorkloads(),
+		engine.Runner{Rounds: o.rounds(blockingRounds), Length: o.length(blockingTime)})
+}
+
+// engine measures workloads and prints a table of each.
+func (e *env) engine(s *console.Step, o benchOptions, all []engine.Workload,
+	r engine.Runner) ([]bench.Figure, error) {
+	workloads, err := chooseEngine(all, o)
+	if err == nil {
+		err = needWrk()
+	}
+	if err != nil {
 		return nil, err
 	}
-	rounds, length := o.rounds(helloRounds), o.length(helloTime)
-	programs, err := e.buildRivals(s, "httpd")
+	programs, err := e.buildRivals(s, "httpd", "gnetd", "openloop", "crowd")
 	if err != nil {
 		return nil, err
 	}
 	defer programs.remove()
-	rate, cpu := map[string]*bench.Best{}, map[string]*bench.Best{}
-	for round := range rounds {
-		for _, engine := range []string{"native", "std", "nethttp", "fasthttp"} {
-			s.Doing(fmt.Sprintf("%s, round %d of %d", engine, round+1, rounds))
-			load, err := e.saturate(programs, engine, length)
-			if err != nil {
-				return nil, fmt.Errorf("%s: %w", engine, err)
-			}
-			if round == 0 {
-				rate[engine], cpu[engine] = &bench.Best{More: true}, &bench.Best{}
-				s.Printf("%-9s %8.0f requests/s  %s", engine, load.Rate, load.Busy)
-			}
-			rate[engine].Add(load.Rate)
-			cpu[engine].Add(float64(load.CPU.Nanoseconds()) / 1000)
+	r.Say, r.House = s.Doing, engine.House{
+		Httpd: programs.program("httpd"), Gnetd: programs.program("gnetd"),
+		Openloop: programs.program("openloop"), Crowd: programs.program("crowd"),
+		Scripts: filepath.Join(e.top, "tools", "rivals", "httpd")}
+	var figures []bench.Figure
+	for _, w := range workloads {
+		rows, err := r.Run(e.ctx, w)
+		if err != nil {
+			return figures, err
 		}
+		s.Printf("\n%s: %s\n%s", w.Name, w.What, w.Table(rows))
+		for _, row := range rows {
+			o.table(row)
+		}
+		figures = append(figures, w.Figures(rows)...)
 	}
-	rates := func(ours, rival string, least float64) bench.Figure {
-		return bench.Figure{Name: "hello " + ours, Unit: "requests/s", Ours: rate[ours].Value(),
-			Other: rate[rival].Value(), Rival: rival, Ratio: least, MoreIsBetter: true}
+	return figures, nil
+}
+
+// chooseEngine leaves out what the flags do not name. Ours always run.
+func chooseEngine(all []engine.Workload, o benchOptions) (chosen []engine.Workload, err error) {
+	var names []string
+	for _, w := range all {
+		names = append(names, w.Name)
+		if !o.wants(w.Name) {
+			continue
+		}
+		w.Sides = slices.DeleteFunc(slices.Clone(w.Sides), func(side string) bool {
+			return engine.CanDrop(side) && !o.wantsSide(side)
+		})
+		chosen = append(chosen, w)
 	}
-	cpus := func(ours, rival string, most float64) bench.Figure {
-		return bench.Figure{Name: "hello " + ours, Unit: "CPU us/request", Ours: cpu[ours].Value(),
-			Other: cpu[rival].Value(), Rival: rival, Ratio: most}
+	if len(chosen) == 0 {
+		return nil, o.noWorkload(names)
 	}
-	return []bench.Figure{
-		rates("native", "nethttp", 1.6), rates("std", "nethttp", 1.5), rates("native", "fasthttp", 1),
-		cpus("native", "nethttp", 0.6), cpus("std", "nethttp", 0.7), cpus("native", "fasthttp", 1),
-	}, nil
+	return chosen, nil
 }
 
 func needWrk() error {
@@ -73,63 +93,6 @@ func needWrk() error {
 		return errors.New("bench: wrk is missing (go run ./tools setup)")
 	}
 	return nil
-}
-
-func (e *env) saturate(programs rivals, engine string, length time.Duration) (bench.Load, error) {
-	server, err := bench.Start(e.ctx, programs.program("httpd"), "-engine", engine)
-	if err != nil {
-		return bench.Load{}, err
-	}
-	defer server.Stop()
-	return bench.Saturate(e.ctx, server, helloConns, length)
-}
-
-// benchBlocking sends 3,000 requests a second, of which 1 % sleep and 0.1 %
-// compute for 50 ms, and looks at the others. The rival gets as many threads as
-// ours, so that computing does not stop it.
-func (e *env) benchBlocking(s *console.Step, o benchOptions) ([]bench.Figure, error) {
-	programs, err := e.buildRivals(s, "httpd", "openloop")
-	if err != nil {
-		return nil, err
-	}
-	defer programs.remove()
-	rounds, length := o.rounds(blockingRounds), o.length(blockingTime)
-	p99 := map[string]*bench.Best{}
-	for round := range rounds {
-		for _, engine := range []string{"native", "std", "nethttp"} {
-			s.Doing(fmt.Sprintf("%s, round %d of %d", engine, round+1, rounds))
-			got, err := e.openLoop(programs, engine, length)
-			if err != nil {
-				return nil, fmt.Errorf("%s: %w", engine, err)
-			}
-			s.Printf("%-9s p50 %.2f  p99 %.2f  p99.9 %.2f ms; the generator %.2f ms late",
-				engine, got.P50, got.P99, got.P999, got.Generator)
-			if round == 0 {
-				p99[engine] = &bench.Best{}
-			}
-			if got.Generator > generatorLateMs {
-				s.Printf("          does not count: the load itself was late")
-				continue
-			}
-			p99[engine].Add(got.P99)
-		}
-	}
-	var figures []bench.Figure
-	for _, engine := range []string{"native", "std"} {
-		figures = append(figures, bench.Figure{Name: "blocking " + engine, Unit: "quick p99 ms",
-			Ours: p99[engine].Value(), Other: p99["nethttp"].Value(), Rival: "nethttp",
-			Ratio: 1.25, Limit: 5})
-	}
-	return figures, nil
-}
-
-func (e *env) openLoop(programs rivals, engine string, length time.Duration) (bench.Open, error) {
-	server, err := bench.Start(e.ctx, programs.program("httpd"), "-engine", engine, "-procs", "4")
-	if err != nil {
-		return bench.Open{}, err
-	}
-	defer server.Stop()
-	return bench.OpenLoop(e.ctx, server, programs.program("openloop"), length)
 }
 
 func (e *env) benchDatastar(s *console.Step, o benchOptions) ([]bench.Figure, error) {

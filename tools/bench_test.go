@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"m0serve.dev/tools/internal/contest"
+	"m0serve.dev/tools/internal/engine"
 	"m0serve.dev/tools/internal/fanout"
 )
 
@@ -54,6 +55,25 @@ func TestBenchChoice(t *testing.T) {
 	if all, err := choose(contest.WSGIWorkloads(), benchOptions{}); err != nil ||
 		len(all) != len(contest.WSGIWorkloads()) {
 		t.Errorf("choose without flags = %d workloads, %v, want all", len(all), err)
+	}
+}
+
+// TestEngineChoice leaves out rivals, and none of ours, whose sides are rivals of each other.
+func TestEngineChoice(t *testing.T) {
+	o := benchOptions{only: []string{"plain", "guard"}, sides: []string{"gnet"}}
+	got, err := chooseEngine(engine.Workloads(false), o)
+	if err != nil || len(got) != 2 {
+		t.Fatalf("chooseEngine = %d workloads, %v, want 2", len(got), err)
+	}
+	if want := []string{"native", "std", "gnet"}; !slices.Equal(got[0].Sides, want) {
+		t.Errorf("plain: sides = %q, want %q", got[0].Sides, want)
+	}
+	if n := len(got[1].Sides); n != 4 {
+		t.Errorf("guard: %d sides, want 4", n)
+	}
+	_, err = chooseEngine(engine.Workloads(false), benchOptions{only: []string{"x"}})
+	if err == nil || !strings.Contains(err.Error(), "pipelined") {
+		t.Errorf("chooseEngine(x) = %v, want the names there are", err)
 	}
 }
 

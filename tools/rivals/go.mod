@@ -18,6 +18,7 @@ require (
 	github.com/lxzan/gws v1.8.9
 	github.com/minio/simdjson-go v0.4.5
 	github.com/munnerz/goautoneg v0.0.0-20191010083416-a7dc8b61c822
+	github.com/panjf2000/gnet/v2 v2.9.7
 	github.com/r3labs/sse/v2 v2.10.0
 	github.com/rs/cors v1.11.1
 	github.com/segmentio/encoding v0.5.4

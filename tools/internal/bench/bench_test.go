@@ -146,6 +146,15 @@ func TestParseCPU(t *testing.T) {
 	}
 }
 
+// TestParseSwitches adds up both kinds, by itself and for others.
+func TestParseSwitches(t *testing.T) {
+	status := "Name:\tvoluntary_ctxt_switches: 5\nThreads:\t3\n" +
+		"voluntary_ctxt_switches:\t120\nnonvoluntary_ctxt_switches:\t7\n"
+	if got := parseSwitches(status); got != 127 {
+		t.Errorf("parseSwitches = %d, want 127", got)
+	}
+}
+
 func TestBusySince(t *testing.T) {
 	before := readCores("cpu  9 9 9 9 9 9\ncpu0 100 0 0 900 0 0\ncpu1 0 0 0 0 0 0\nintr 5\n")
 	after := readCores("cpu  9 9 9 9 9 9\ncpu0 150 0 25 925 0 0\ncpu1 10 0 0 80 10 0\nintr 6\n")

@@ -26,16 +26,6 @@ type Load struct {
 	Full     bool          // the load had no more to give, and the server had
 }
 
-// Saturate asks a server for its best with wrk, which must be installed. A run
-// with errors is none.
-func Saturate(ctx context.Context, s *Server, conns int, length time.Duration) (Load, error) {
-	load, err := Wrk{Conns: conns, Length: length}.Run(ctx, s)
-	if err == nil && load.Trouble != "" {
-		return Load{}, fmt.Errorf("bench: wrk: %s", load.Trouble)
-	}
-	return load, err
-}
-
 // Measure runs load, which returns how many requests it made and fills in the rest
 // of its Load, and adds what that took of the server and the cores.
 func Measure(s *Server, load func() (Load, int64, error)) (Load, error) {
@@ -77,18 +67,25 @@ type Open struct {
 	P99       float64 `json:"quick_p99_ms"`
 	P999      float64 `json:"quick_p999_ms"`
 	Generator float64 `json:"generator_p99_ms"` // how late the generator itself was
+	CPU       float64 `json:"-"`                // of the server, us for each request
 }
 
-// OpenLoop runs the generator program against a server.
-func OpenLoop(ctx context.Context, s *Server, program string, length time.Duration) (Open, error) {
+// OpenLoop runs the generator program against a server; more are flags of it.
+func OpenLoop(ctx context.Context, s *Server, program string, length time.Duration,
+	more ...string) (Open, error) {
 	var o Open
-	err := generate(ctx, &o, program, "-addr", s.Addr, "-seconds", seconds(length))
+	l, err := Measure(s, func() (Load, int64, error) {
+		args := append([]string{"-addr", s.Addr, "-seconds", seconds(length)}, more...)
+		err := generate(ctx, &o, program, args...)
+		return Load{}, int64(o.Sent), err
+	})
 	if err != nil {
 		return Open{}, err
 	}
 	if o.Failed > 0 || o.Sent == 0 {
 		return Open{}, fmt.Errorf("bench: %d of %d requests failed", o.Failed, o.Sent)
 	}
+	o.CPU = float64(l.CPU.Nanoseconds()) / 1000
 	return o, nil
 }
 

@@ -93,3 +93,25 @@ func parseMemory(rollup string) Memory {
 	}
 	return m
 }
+
+// switches adds up how often the threads of a process have left a core, by themselves or
+// for others: a process whose sum stays has not run.
+func switches(pid int) (sum int) {
+	tasks, _ := os.ReadDir(fmt.Sprintf("/proc/%d/task", pid))
+	for _, task := range tasks { // one that ended has none
+		sum += parseSwitches(readText(fmt.Sprintf("/proc/%d/task/%s/status", pid, task.Name())))
+	}
+	return sum
+}
+
+// parseSwitches reads the text of /proc/PID/task/TID/status.
+func parseSwitches(status string) (sum int) {
+	for line := range strings.Lines(status) {
+		name, value, _ := strings.Cut(line, ":")
+		if n, err := strconv.Atoi(strings.TrimSpace(value)); err == nil &&
+			strings.HasSuffix(name, "voluntary_ctxt_switches") {
+			sum += n
+		}
+	}
+	return sum
+}

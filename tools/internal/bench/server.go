@@ -172,6 +172,15 @@ func (s *Server) Memory() (all, largest Memory) {
 // Family returns the server's process and all its descendants.
 func (s *Server) Family() []int { return family(s.cmd.Process.Pid) }
 
+// Switches returns how often the server's threads and those of its descendants have left
+// a core. It stays while none of them runs.
+func (s *Server) Switches() (sum int) {
+	for _, pid := range family(s.cmd.Process.Pid) {
+		sum += switches(pid)
+	}
+	return sum
+}
+
 // Files returns how many descriptors the server and its descendants hold.
 func (s *Server) Files() int {
 	n := 0

@@ -24,6 +24,7 @@ type Wrk struct {
 	Headers []string // "Name: value"
 	Script  string   // Lua file, "" without
 	Length  time.Duration
+	Threads int  // 1 when 0
 	Free    bool // on any core, not on core 1
 }
 
@@ -40,8 +41,9 @@ func (w Wrk) Run(ctx context.Context, s *Server) (Load, error) {
 }
 
 func (w Wrk) args(addr string) []string {
-	args := []string{"wrk", "--latency", "--timeout", wrkTimeout, "-t1",
-		"-c" + strconv.Itoa(w.Conns), "-d" + seconds(w.Length) + "s"}
+	args := []string{"wrk", "--latency", "--timeout", wrkTimeout,
+		"-t" + strconv.Itoa(max(1, w.Threads)), "-c" + strconv.Itoa(w.Conns),
+		"-d" + seconds(w.Length) + "s"}
 	for _, h := range w.Headers {
 		args = append(args, "-H", h)
 	}

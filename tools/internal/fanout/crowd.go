@@ -42,6 +42,20 @@ type answer struct {
 	Ended     string    `json:"ended"`
 }
 
+// Hold opens streams of a server, at /events, and keeps them until release. The crowd is
+// on the core of the load, and does nothing meanwhile.
+func Hold(ctx context.Context, program string, s *bench.Server, n int) (release func(), err error) {
+	c, err := startCrowd(ctx, program, &served{Server: s}, false)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := c.do("open %d %d", n, inflightUsual); err != nil {
+		c.close()
+		return nil, err
+	}
+	return c.close, nil
+}
+
 func startCrowd(ctx context.Context, program string, s *served, free bool) (*crowd, error) {
 	args := []string{program, "-addr", s.Addr, "-form", s.form, "-door", s.door, "-key", s.key}
 	if !free {

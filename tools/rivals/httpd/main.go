@@ -6,23 +6,27 @@
 //
 //	GET /              13 bytes, or as many as -bytes says; ?sleep=MS and ?spin=MS block first
 //	GET /slow?sleep=MS the same on a route of its own
+//	GET /events        a stream that is held and says nothing, of native and nethttp
+//	GET /takeovers     how many handlers have lost their loop, of native and std
+//
+// floor answers whatever it is asked with the 13 bytes.
 package main
 
 import (
-	"bytes"
 	"flag"
 	"fmt"
 	"net"
 	"net/http"
 	"os"
 	"runtime"
-	"strconv"
 	"strings"
 	"time"
 
 	"github.com/valyala/fasthttp"
 
+	"m0serve.dev/http/bus"
 	"m0serve.dev/http/server"
+	"m0serve.dev/http/sse"
 )
 
 const contentType = "text/plain; charset=utf-8"
@@ -30,8 +34,19 @@ const contentType = "text/plain; charset=utf-8"
 // body is what is answered; set once by main.
 var body = "Hello, world!"
 
+// An engine is what the flags ask for.
+type engine struct {
+	name     string
+	takeover time.Duration // of ours
+	loops    int           // of ours
+}
+
 func main() {
-	engine := flag.String("engine", "native", "native, std, nethttp, fasthttp or floor")
+	var e engine
+	flag.StringVar(&e.name, "engine", "native", "native, std, nethttp, fasthttp or floor")
+	flag.DurationVar(&e.takeover, "takeover", 0,
+		"the watchdog's step, of ours; negative: every handler runs off the loop")
+	flag.IntVar(&e.loops, "loops", 0, "of ours; 0: one")
 	addr := flag.String("addr", "127.0.0.1:0", "where to listen")
 	procs := flag.Int("procs", 0, "GOMAXPROCS for the rivals; 0: their default")
 	length := flag.Int("bytes", 0, "length of the answer; 0: Hello, world!")
@@ -45,74 +60,39 @@ func main() {
 		if *procs > 0 {
 			runtime.GOMAXPROCS(*procs)
 		}
-		err = serve(*engine, ln)
+		err = e.serve(ln)
 	}
 	fmt.Fprintln(os.Stderr, "httpd:", err)
 	os.Exit(1)
 }
 
-func serve(engine string, ln net.Listener) error {
-	cfg := server.Config{}
-	switch engine {
-	case "native":
-		cfg.Handler = server.HandlerFunc(serveNative)
-	case "std":
-		cfg.HTTP = http.HandlerFunc(serveStd)
+func (e engine) serve(ln net.Listener) error {
+	switch e.name {
+	case "native", "std":
+		return e.serveOurs(ln)
 	case "nethttp":
-		return http.Serve(ln, http.HandlerFunc(serveStd))
+		return http.Serve(ln, http.HandlerFunc((&handlers{}).serveStd))
 	case "fasthttp":
-		return (&fasthttp.Server{Handler: serveFast}).Serve(ln)
+		return (&fasthttp.Server{Handler: serveFast, NoDefaultServerHeader: true}).Serve(ln)
 	case "floor":
 		return serveFloor(ln)
-	default:
-		return fmt.Errorf("no engine is called %q", engine)
+	}
+	return fmt.Errorf("no engine is called %q", e.name)
+}
+
+func (e engine) serveOurs(ln net.Listener) error {
+	h := &handlers{hub: sse.NewHub(sse.HubConfig{Bus: bus.Local()})}
+	h.hub.Start()
+	cfg := server.Config{Takeover: e.takeover, Loops: e.loops}
+	if e.name == "native" {
+		cfg.Handler = server.HandlerFunc(h.serveNative)
+	} else {
+		cfg.HTTP = http.HandlerFunc(h.serveStd)
 	}
 	srv, err := server.New(cfg)
 	if err != nil {
 		return err
 	}
+	h.stats = srv.Stats
 	return srv.Serve(ln)
-}
-
-func serveNative(x *server.Exchange) {
-	if query := x.Request().RawQuery; len(query) > 0 {
-		block(query)
-	}
-	if err := x.Field("Content-Type", contentType); err != nil {
-		panic(err)
-	}
-	_, _ = x.WriteString(body)
-}
-
-func serveStd(w http.ResponseWriter, r *http.Request) {
-	if r.URL.RawQuery != "" {
-		block([]byte(r.URL.RawQuery))
-	}
-	w.Header().Set("Content-Type", contentType)
-	_, _ = w.Write([]byte(body))
-}
-
-func serveFast(c *fasthttp.RequestCtx) {
-	if query := c.URI().QueryString(); len(query) > 0 {
-		block(query)
-	}
-	c.SetContentType(contentType)
-	c.SetBodyString(body)
-}
-
-// block sleeps or computes for the milliseconds that the query asks for.
-func block(query []byte) {
-	name, value, _ := bytes.Cut(query, []byte("="))
-	ms, err := strconv.Atoi(string(value))
-	if err != nil {
-		return
-	}
-	d := time.Duration(ms) * time.Millisecond
-	switch string(name) {
-	case "sleep":
-		time.Sleep(d)
-	case "spin":
-		for end := time.Now().Add(d); time.Now().Before(end); {
-		}
-	}
 }
