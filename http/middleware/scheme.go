@@ -131,7 +131,7 @@ func once(values []string) string {
 }
 
 func (s *Scheme) findInQuery(query string) (shown string, is bool) {
-	if !strings.Contains(query, "=") {
+	if query == "" {
 		return "", false
 	}
 	values, _ := url.ParseQuery(query) // what is malformed is left out
