@@ -211,7 +211,7 @@ func inBubble(t *testing.T, change func(*Config, *fake),
 }
 
 // clearVariables keeps the environment of the test out of ParseDSN.
-func clearVariables(t *testing.T) {
+func clearVariables(t testing.TB) {
 	t.Helper()
 	for _, name := range []string{"PGHOST", "PGPORT", "PGDATABASE", "PGUSER", "PGPASSWORD",
 		"PGSSLMODE", "PGAPPNAME", "PGSERVICE", "PGOPTIONS", "PGCONNECT_TIMEOUT",
