@@ -36,7 +36,8 @@ func TestJudgeAutobahn(t *testing.T) {
 		{report(), "0 cases: 0 OK, 0 informational", "autobahn: no case was run"},
 	} {
 		count, err := judgeAutobahn(tc.report)
-		if said := count.String(); said != tc.said || fmt.Sprint(err) != tc.err && (err != nil || tc.err != "") {
+		said := count.String()
+		if said != tc.said || fmt.Sprint(err) != tc.err && (err != nil || tc.err != "") {
 			t.Errorf("judgeAutobahn(%s) = %q, %v; want %q, %q", tc.report, said, err, tc.said, tc.err)
 		}
 	}

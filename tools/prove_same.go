@@ -7,11 +7,14 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 
 	"m0serve.dev/tools/internal/console"
 	"m0serve.dev/tools/internal/pack"
 	"m0serve.dev/tools/internal/proc"
 	"m0serve.dev/tools/internal/prove"
+	"m0serve.dev/tools/internal/tree"
 )
 
 // sameBuilds are the programs that two folders must give alike: with C and without.
@@ -23,14 +26,14 @@ var sameBuilds = []struct{ name, dir, pkg, cgo string }{
 
 // proveSame copies the tree into two folders whose names differ in length and
 // builds in each, with a build cache of its own: from one cache the second build
-// would be a copy of the first.
+// would be a copy of the first. What others wrote does not know the folder, and is
+// nearly all of the time, so that both caches begin with it.
 func (e *env) proveSame(s *console.Step, _ proveOptions) (r prove.Result, err error) {
 	tmp, remove, err := proveDir()
 	if err != nil {
 		return r, err
 	}
 	defer remove()
-	var sums [2][]string
 	roots := [2]string{filepath.Join(tmp, "a"), filepath.Join(tmp, "another", "folder")}
 	if err := e.copyTree(roots[0]); err != nil {
 		return r, err
@@ -39,15 +42,72 @@ func (e *env) proveSame(s *console.Step, _ proveOptions) (r prove.Result, err er
 	if err := os.CopyFS(roots[1], os.DirFS(roots[0])); err != nil {
 		return r, err
 	}
+	others, err := e.buildOthers(s, roots[0])
+	if err != nil {
+		return r, err
+	}
+	var sums [2][]string
+	var ours [2]int
 	for i, root := range roots {
-		if sums[i], err = e.buildSums(s, root, filepath.Join(tmp, fmt.Sprint("cache", i))); err != nil {
+		cache := filepath.Join(tmp, fmt.Sprint("cache", i))
+		if err := os.CopyFS(cache, os.DirFS(others)); err != nil {
+			return r, err
+		}
+		if sums[i], ours[i], err = e.buildSums(s, root, cache); err != nil {
 			return r, err
 		}
 	}
-	r.Ran = fmt.Sprintf("%d programs built twice, with -trimpath, in two folders", len(sameBuilds))
-	r.Found, err = differ(sums[0], sums[1])
-	return r, err
+	r.Ran = fmt.Sprintf("%d programs built twice, with -trimpath, in two folders; %d and %d packages "+
+		"of ours compiled", len(sameBuilds), ours[0], ours[1])
+	if r.Found, err = differ(sums[0], sums[1]); err != nil {
+		return r, err
+	}
+	return r, compiledTwice(ours)
 }
+
+// compiledTwice is an error when one of the builds took packages of ours from a cache:
+// a copy of the other build is always the same as it.
+func compiledTwice(ours [2]int) error {
+	if ours[0] == 0 || ours[0] != ours[1] {
+		return fmt.Errorf("the folders compiled %d and %d packages of ours, want all in both",
+			ours[0], ours[1])
+	}
+	return nil
+}
+
+// buildArgs are what every build of this part begins with. It names what it compiles.
+var buildArgs = []string{"go", "build", "-v", "-trimpath", "-buildvcs=false"}
+
+// buildOthers compiles what the programs import of others, in a cache that is kept, and
+// returns that.
+func (e *env) buildOthers(s *console.Step, root string) (cache string, err error) {
+	if cache, err = os.UserCacheDir(); err != nil {
+		return "", err
+	}
+	cache = filepath.Join(cache, "m0", "same")
+	for _, b := range sameBuilds {
+		s.Doing("go list, for " + b.name)
+		c := proc.Cmd{Dir: filepath.Join(root, b.dir),
+			Env: []string{"CGO_ENABLED=" + b.cgo, "GOCACHE=" + cache, "GOFLAGS="}}
+		c.Args = []string{"go", "list", "-deps", "-f", "{{.ImportPath}}", b.pkg}
+		text, err := proc.Run(e.ctx, c)
+		if err != nil {
+			return "", err
+		}
+		others := slices.DeleteFunc(strings.Fields(text), func(path string) bool {
+			return isOurs(path) || path == "unsafe" || path == "C"
+		})
+		c.Args = append(slices.Clone(buildArgs), others...)
+		c.OnLine = func(line string) { s.Doing("go build, for " + b.name + ": " + line) }
+		if _, err := proc.Run(e.ctx, c); err != nil {
+			return "", err
+		}
+	}
+	return cache, nil
+}
+
+// isOurs tells packages of this repository, which are compiled in both folders.
+func isOurs(path string) bool { return strings.HasPrefix(path, tree.Root+"/") }
 
 // copyTree copies what git has of the repository.
 func (e *env) copyTree(to string) error {
@@ -83,24 +143,30 @@ func (e *env) copyFolder(folder, to string) error {
 	return nil
 }
 
-// buildSums builds in a copy and returns a line of name and sum for each program.
-func (e *env) buildSums(s *console.Step, root, cache string) (sums []string, err error) {
+// buildSums builds in a copy and returns a line of name and sum for each program, and
+// how many packages of ours were compiled for them.
+func (e *env) buildSums(s *console.Step, root, cache string) (sums []string, ours int, err error) {
 	for _, b := range sameBuilds {
 		s.Doing("go build " + b.name)
 		file := cache + ".out"
-		_, err := proc.Run(e.ctx, proc.Cmd{Dir: filepath.Join(root, b.dir),
+		said, err := proc.Run(e.ctx, proc.Cmd{Dir: filepath.Join(root, b.dir),
 			Env:  []string{"CGO_ENABLED=" + b.cgo, "GOCACHE=" + cache, "GOFLAGS="},
-			Args: []string{"go", "build", "-trimpath", "-buildvcs=false", "-o", file, b.pkg}})
+			Args: append(slices.Clone(buildArgs), "-o", file, b.pkg)})
 		if err != nil {
-			return nil, err
+			return nil, 0, err
+		}
+		for line := range strings.Lines(said) {
+			if isOurs(line) {
+				ours++
+			}
 		}
 		text, err := os.ReadFile(file)
 		if err != nil {
-			return nil, err
+			return nil, 0, err
 		}
 		sums = append(sums, fmt.Sprintf("%-18s %x", b.name, sha256.Sum256(text)))
 	}
-	return sums, nil
+	return sums, ours, nil
 }
 
 // differ returns the sums, and an error that names the programs that differ.

@@ -354,6 +354,14 @@ func TestSameBuilds(t *testing.T) {
 	if _, err := differ(nil, nil); err == nil {
 		t.Error("differ of nothing = nil, want an error")
 	}
+	if err := compiledTwice([2]int{40, 40}); err != nil {
+		t.Errorf("compiledTwice(40, 40) = %v, want nil", err)
+	}
+	for _, ours := range [][2]int{{40, 0}, {0, 0}, {40, 39}} {
+		if err := compiledTwice(ours); err == nil {
+			t.Errorf("compiledTwice(%v) = nil, want an error: one is a copy", ours)
+		}
+	}
 }
 
 // TestCopies: a copy of the tree has what git has, and a copy of modules finds them
