@@ -48,6 +48,8 @@ func (e *env) proveFuzz(s *console.Step, o proveOptions) (r prove.Result, err er
 		}
 		ran++
 		execs += got.Execs
+		s.Printf("%3d of %d %-44s %12d executions, %4d new", ran, len(targets), target, got.Execs,
+			got.Interesting)
 		if err != nil {
 			failed = append(failed, err)
 			r.Found = append(r.Found, got.Where(target))
@@ -86,7 +88,7 @@ func (e *env) fuzz(s *console.Step, t prove.Target, each string,
 	_, err = proc.Run(ctx, proc.Cmd{
 		Dir: filepath.Join(e.top, filepath.FromSlash(t.Dir)),
 		Args: []string{"go", "test", "-run=^$", "-fuzz=^" + t.Name + "$", "-fuzztime=" + each,
-			"-timeout=0", "."},
+			"-timeout=0", "-vet=off", "."},
 		OnLine: func(line string) {
 			got.Line(line)
 			s.Doing(t.String() + " " + line)
@@ -94,7 +96,6 @@ func (e *env) fuzz(s *console.Step, t prove.Target, each string,
 	if err == nil && !got.Fuzzing() {
 		err = errors.New("it did not fuzz")
 	}
-	s.Printf("%-44s %12d executions, %4d new", t, got.Execs, got.Interesting)
 	if err != nil {
 		return got, fmt.Errorf("%s\n%s\n%w", got.Where(t), got.Detail(), err)
 	}

@@ -118,6 +118,7 @@ func (e *env) proveKills(s *console.Step, o proveOptions) (r prove.Result, err e
 func (e *env) proveTests(s *console.Step, dir string, env []string,
 	args ...string) (r prove.Result, err error) {
 	tally := &gotest.Tally{}
+	s.Doing("builds, which says nothing")
 	err = tally.Test(e.ctx, proc.Cmd{Dir: filepath.Join(e.top, dir), Env: env,
 		Args: append([]string{"go", "test", "-json"}, args...)}, s.Doing)
 	passed, failed, skipped := tally.Counts()

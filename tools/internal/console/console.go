@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 
 // Package console prints what the tools do while they do it: a line when a step
-// begins, a line at least every 20 seconds while it runs, one when it ends, and
+// begins, one when nothing was said for 20 seconds, one when it ends, and
 // at the end what failed. Nothing is ever overwritten, so that a log reads well.
 package console
 
@@ -13,7 +13,8 @@ import (
 	"time"
 )
 
-// stillEvery is the time after which a running step says that it still runs.
+// stillEvery is the time after which a running step that is silent says that it still
+// runs.
 const stillEvery = 20 * time.Second
 
 // Console writes the steps of one run. Steps run one after another; a step may
@@ -31,6 +32,7 @@ type Step struct {
 	c    *Console
 	mu   sync.Mutex
 	last string // what it does at the moment
+	said time.Time
 }
 
 // New returns a console that writes to w.
@@ -42,8 +44,8 @@ func New(w io.Writer) *Console {
 // the error of f after printing it.
 func (c *Console) Step(name, what string, f func(*Step) error) error {
 	c.Printf("== %s: %s", name, what)
-	s := &Step{c: c}
 	begin := time.Now()
+	s := &Step{c: c, said: begin}
 	stop := make(chan struct{})
 	var still sync.WaitGroup
 	still.Go(func() { s.sayStill(name, begin, stop) })
@@ -90,6 +92,9 @@ func (c *Console) Printf(format string, args ...any) {
 // Printf writes an indented line of the step.
 func (s *Step) Printf(format string, args ...any) {
 	s.c.Printf("%s", indent(fmt.Sprintf(format, args...)))
+	s.mu.Lock()
+	s.said = time.Now()
+	s.mu.Unlock()
 }
 
 // Doing notes what the step does now; it is printed when that takes long.
@@ -100,7 +105,7 @@ func (s *Step) Doing(what string) {
 }
 
 func (s *Step) sayStill(name string, begin time.Time, stop <-chan struct{}) {
-	tick := time.NewTicker(stillEvery)
+	tick := time.NewTimer(stillEvery)
 	defer tick.Stop()
 	for {
 		select {
@@ -108,9 +113,13 @@ func (s *Step) sayStill(name string, begin time.Time, stop <-chan struct{}) {
 			return
 		case <-tick.C:
 			s.mu.Lock()
-			last := s.last
+			last, silent := s.last, time.Since(s.said)
+			if silent >= stillEvery {
+				s.said, silent = time.Now(), 0
+				s.c.Printf("   ... %s still runs after %s %s", name, since(begin), last)
+			}
 			s.mu.Unlock()
-			s.c.Printf("   ... %s still runs after %s %s", name, since(begin), last)
+			tick.Reset(stillEvery - silent)
 		}
 	}
 }

@@ -40,6 +40,27 @@ func TestConsole(t *testing.T) {
 	})
 }
 
+// TestStillOnlyWhenSilent: a step that says something every now and then does not say
+// between that it runs.
+func TestStillOnlyWhenSilent(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var out bytes.Buffer
+		_ = New(&out).Step("one", "x", func(s *Step) error {
+			for range 4 {
+				time.Sleep(stillEvery - time.Second)
+				s.Printf("a")
+			}
+			time.Sleep(stillEvery + time.Second)
+			return nil
+		})
+		want := "== one: x\n" + strings.Repeat("   a\n", 4) +
+			"   ... one still runs after 1m36s \n   ok one, 1m37s\n"
+		if got := out.String(); got != want {
+			t.Errorf("console printed\n%s\nwant\n%s", got, want)
+		}
+	})
+}
+
 func TestCloseAfterSuccess(t *testing.T) {
 	var out bytes.Buffer
 	c := New(&out)
