@@ -9,6 +9,7 @@ import "m0serve.dev/host"
 
 func main() {
 	host.Main(host.App{
-		Name: "blobs", Handler: newHandler, Producer: newProducer, PageSlots: boardWords,
+		Name: "blobs", About: "a board of drifting blobs that everybody shares",
+		Handler: newHandler, Producer: newProducer, PageSlots: boardWords,
 	})
 }

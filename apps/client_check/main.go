@@ -6,4 +6,9 @@ package main
 
 import "m0serve.dev/host"
 
-func main() { host.Main(host.App{Name: "client_check", Handler: newHandler}) }
+func main() {
+	host.Main(host.App{
+		Name: "client_check", About: "a service that asks itself; see GET /check",
+		Handler: newHandler,
+	})
+}

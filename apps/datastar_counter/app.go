@@ -13,10 +13,13 @@ import (
 
 	"m0serve.dev/apps/internal/answer"
 	"m0serve.dev/apps/internal/client"
+	"m0serve.dev/apps/internal/examine"
 	"m0serve.dev/apps/internal/ui"
 	"m0serve.dev/datastar"
 	"m0serve.dev/datastar/stream"
 	"m0serve.dev/host"
+	"m0serve.dev/http/config"
+	"m0serve.dev/http/config/diagnosis"
 	"m0serve.dev/http/middleware"
 	"m0serve.dev/http/route"
 )
@@ -33,6 +36,9 @@ type app struct {
 	client *client.Client
 	worker string
 }
+
+// doctor is the application's part of --doctor.
+func doctor(c *config.App, r *diagnosis.Report) { examine.Client(r, c.DatastarJS) }
 
 func newHandler(ctx *host.Context) (http.Handler, error) {
 	js, err := client.New(ctx.Config.DatastarJS)

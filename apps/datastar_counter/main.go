@@ -8,7 +8,8 @@ import "m0serve.dev/host"
 
 func main() {
 	host.Main(host.App{
-		Name: "datastar_counter", Handler: newHandler,
+		Name: "datastar_counter", About: "one number in every open tab",
+		Handler: newHandler, Doctor: doctor,
 		PageSlots: func(int) int { return 1 }, // the count
 	})
 }

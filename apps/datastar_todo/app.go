@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"net/http"
 	"os"
@@ -50,7 +51,7 @@ func newHandler(ctx *host.Context) (http.Handler, error) {
 	}
 	st, err := openStore(databaseOf(&ctx.Config), ctx.Config.Journal)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("M0_DB: %w", err)
 	}
 	a := &app{store: st, client: js, log: ctx.Log, worker: strconv.Itoa(ctx.Index), pause: pause}
 	a.live = stream.New(ctx.Hub, stream.Options{Channel: channel, Snapshot: a.snapshot})

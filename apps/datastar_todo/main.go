@@ -10,6 +10,6 @@ import "m0serve.dev/host"
 func main() {
 	host.Main(host.App{
 		Name: "datastar_todo", About: "a todo list that is live in every tab",
-		Handler: newHandler, Doctor: examine,
+		Handler: newHandler, Doctor: doctor,
 	})
 }

@@ -77,7 +77,7 @@ func TestSmokeRefusesWrongSettings(t *testing.T) {
 	for _, c := range []struct{ env, want string }{
 		{"M0_DATASTAR_JS=/no/such/file.js", "M0_DATASTAR_JS"},
 		{"M0_TODO_RENDER_PAUSE_MS=soon", "M0_TODO_RENDER_PAUSE_MS"},
-		{"M0_DB=/no/such/folder/todo.db", "/no/such/folder/todo.db"},
+		{"M0_DB=/no/such/folder/todo.db", `M0_DB: sqlite: open "/no/such/folder/todo.db"`},
 		{"M0_PORT=http", "M0_PORT"},
 	} {
 		for _, workers := range []string{"M0_WORKERS=1", "M0_WORKERS=2"} {
@@ -92,20 +92,20 @@ func TestDoctorLooksAtTheDatabase(t *testing.T) {
 	path := filepath.Join(dir, "todo.db")
 	look := func(path string) diagnosis.Line {
 		var r diagnosis.Report
-		examine(&config.App{DB: path}, &r)
+		doctor(&config.App{DB: path}, &r)
 		return r.Lines[0]
 	}
 	for range 2 {
 		if l := look(path); l.Mark != diagnosis.Note || !strings.HasSuffix(l.Text, "will be made") {
-			t.Errorf("examine of a database that is not there = %+v", l)
+			t.Errorf("doctor of a database that is not there = %+v", l)
 		}
 	}
 	if l := look(dir); l.Mark != diagnosis.Problem || l.Text != dir+" is no file" {
-		t.Errorf("examine of a directory = %+v", l)
+		t.Errorf("doctor of a directory = %+v", l)
 	}
 	if l := look(filepath.Join(dir, "no", "todo.db")); l.Mark != diagnosis.Problem ||
 		l.Cure != "make it: mkdir -p "+filepath.Join(dir, "no") {
-		t.Errorf("examine of a path without its directory = %+v", l)
+		t.Errorf("doctor of a path without its directory = %+v", l)
 	}
 }
 

@@ -25,7 +25,10 @@ func run(args []string, log io.Writer) int {
 	flags := flag.NewFlagSet("echo_check", flag.ContinueOnError)
 	flags.SetOutput(log)
 	std := flags.Bool("std", false, "serve as an http.Handler")
-	if err := flags.Parse(args); err != nil {
+	switch err := flags.Parse(args); {
+	case errors.Is(err, flag.ErrHelp):
+		return 0
+	case err != nil:
 		return config.ExitConfig
 	}
 	settings, err := config.FromEnv()

@@ -22,6 +22,17 @@ var bin string
 
 func TestMain(m *testing.M) { smoketest.Main(m, &bin, main) }
 
+// TestHelpIsNoMistake: who asks for help gets it with 0, and a wrong flag is 78.
+func TestHelpIsNoMistake(t *testing.T) {
+	for arg, want := range map[string]int{"--help": 0, "--nosuch": 78} {
+		var log bytes.Buffer
+		code := run([]string{arg}, &log)
+		if code != want || !bytes.Contains(log.Bytes(), []byte("-std")) {
+			t.Errorf("echo_check %s = exit %d, %q; want %d and the flags", arg, code, &log, want)
+		}
+	}
+}
+
 // eachMode runs test against the server in both its ways to serve.
 func eachMode(t *testing.T, test func(t *testing.T, k *checker)) {
 	t.Run("native", func(t *testing.T) { test(t, start(t, "native")) })

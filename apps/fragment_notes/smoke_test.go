@@ -172,3 +172,22 @@ func TestBrowserNotesWithAndWithoutScript(t *testing.T) {
 	plain.Until(t, "document.querySelectorAll('#notes li').length === 2")
 	plain.Until(t, "document.querySelector('#notes .text').innerText === 'call home'")
 }
+
+// TestBrowserKeepsWhatIsTypedWhileTheServerIsAway: the page stays, says so, and goes on
+// when the server is back.
+func TestBrowserKeepsWhatIsTypedWhileTheServerIsAway(t *testing.T) {
+	port := fmt.Sprintf("M0_PORT=%d", smoketest.FreePort(t))
+	p := smoketest.Start(t, bin, port)
+	tab := browser.Start(t).Open(t, p.URL)
+	p.Kill(t)
+	tab.Type(t, ".add input", "call home\r")
+	tab.Until(t, "document.querySelector('.alert')?.innerText.includes('does not answer')")
+	if got := browser.Eval[string](t, tab, "document.querySelector('.add input').value"); got !=
+		"call home" {
+		t.Errorf("the field has %q while the server is away, want what was typed", got)
+	}
+	smoketest.Start(t, bin, port)
+	tab.Type(t, ".add input", "\r")
+	tab.Until(t, "document.querySelector('#notes .text')?.innerText === 'call home'")
+	tab.Until(t, "!document.querySelector('.alert')")
+}

@@ -8,7 +8,8 @@ import "m0serve.dev/host"
 
 func main() {
 	host.Main(host.App{
-		Name: "sim_loop", Handler: newHandler, Producer: newProducer, Config: tickOnLoop,
+		Name: "sim_loop", About: "hares and foxes in one simulation that every tab draws",
+		Handler: newHandler, Producer: newProducer, Config: tickOnLoop,
 		PageSlots: func(int) int { return simWords },
 	})
 }

@@ -222,6 +222,13 @@ func TestBrowserDrawsTheLastMinute(t *testing.T) {
 			frames := browser.Eval[int](t, tab, "window.sim.frames")
 			tab.Until(t, fmt.Sprintf("window.sim.frames > %d", frames+20))
 		}
+		one.Size(t, 390, 844) // nothing moves when the connection goes and comes
+		head := "document.querySelector('header').offsetHeight"
+		want := browser.Eval[float64](t, one, head)
+		got := browser.Eval[float64](t, one, "live.textContent = 'reconnecting', "+head)
+		if got != want {
+			t.Errorf("the head is %g pixels high without a connection, want %g as with one", got, want)
+		}
 		for _, dark := range []bool{true, false} {
 			one.Screenshot(t, "sim", 1280, 900, dark)
 			one.Screenshot(t, "sim", 390, 844, dark)

@@ -3,18 +3,23 @@
 package main
 
 import (
+	"cmp"
 	_ "embed"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"net/http"
 	"os"
 	"sync"
 	"time"
 
 	"m0serve.dev/apps/internal/answer"
+	"m0serve.dev/apps/internal/examine"
 	"m0serve.dev/apps/internal/ui"
 	"m0serve.dev/host"
 	"m0serve.dev/http/bus"
+	"m0serve.dev/http/config"
+	"m0serve.dev/http/config/diagnosis"
 	"m0serve.dev/http/middleware"
 	"m0serve.dev/http/route"
 	"m0serve.dev/http/ws"
@@ -54,12 +59,14 @@ type app struct {
 	telling map[string]bool // rooms that will be told who is there
 }
 
+// databaseOf is the file that M0_DB names.
+func databaseOf(c *config.App) string { return cmp.Or(c.DB, "chat.db") }
+
+// doctor is the application's part of --doctor.
+func doctor(c *config.App, r *diagnosis.Report) { examine.Database(r, databaseOf(c)) }
+
 func newHandler(c *host.Context) (http.Handler, error) {
-	path := c.Config.DB
-	if path == "" {
-		path = "chat.db"
-	}
-	st, err := openStore(path, func() map[int]bool {
+	st, err := openStore(databaseOf(&c.Config), func() map[int]bool {
 		pids := map[int]bool{os.Getpid(): true} // who serves alone has no number there
 		for _, w := range c.Stats() {
 			pids[w.PID] = true
@@ -67,7 +74,7 @@ func newHandler(c *host.Context) (http.Handler, error) {
 		return pids
 	})
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("M0_DB: %w", err)
 	}
 	a := &app{
 		context: c, store: st, inside: make(map[string]int), telling: make(map[string]bool),

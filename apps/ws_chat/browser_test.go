@@ -115,10 +115,13 @@ func TestBrowserComesBack(t *testing.T) {
 	p.Kill(t)
 	for _, tab := range tabs {
 		tab.Until(t, "document.getElementById('live').textContent === 'reconnecting'")
+		tab.Until(t, "getComputedStyle(document.getElementById('count')).visibility === 'hidden'")
 	}
 	tabs[0].Type(t, "#text", "into the void\r")
 	tabs[0].Until(t, waiting+" === 1")
 	smoketest.Start(t, bin, env...)
+	odd := come(t, browser.Start(t), p.URL+"/#%E0%A4%A", "Odd") // an address that is no escape
+	odd.Until(t, "document.getElementById('room').textContent === 'lobby'")
 	all("before", "while one was killed", "in a rolling restart", "into the void")
 }
 

@@ -248,6 +248,7 @@ func TestSmokePage(t *testing.T) {
 // TestSmokeRefusesAFileThatIsNone: the start ends with 78.
 func TestSmokeRefusesAFileThatIsNone(t *testing.T) {
 	for _, workers := range []string{"1", "2"} {
-		smoketest.Refused(t, bin, "/nowhere/chat.db", "M0_WORKERS="+workers, "M0_DB=/nowhere/chat.db")
+		smoketest.Refused(t, bin, `M0_DB: sqlite: open "/nowhere/chat.db"`,
+			"M0_WORKERS="+workers, "M0_DB=/nowhere/chat.db")
 	}
 }

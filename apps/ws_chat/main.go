@@ -8,7 +8,8 @@ import "m0serve.dev/host"
 
 func main() {
 	host.Main(host.App{
-		Name: "ws_chat", Handler: newHandler,
+		Name: "ws_chat", About: "a chat over WebSocket, with rooms and a history",
+		Handler: newHandler, Doctor: doctor,
 		PageSlots: func(int) int { return countWords },
 	})
 }

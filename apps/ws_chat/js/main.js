@@ -29,7 +29,7 @@ window.chat = {
 // ---- coming in ---------------------------------------------------------------
 
 function roomNow() {
-  const wanted = decodeURIComponent(location.hash.slice(1)).toLowerCase();
+  const wanted = location.hash.slice(1).toLowerCase(); // what has an escape is no name
   return /^[a-z0-9](-?[a-z0-9])*$/.test(wanted) && wanted.length <= 24 ? wanted : ROOMS[0];
 }
 
@@ -104,6 +104,8 @@ function refused(m) {
 
 function state(now) {
   $("live").classList.toggle("on", now === "live");
+  $("count").classList.toggle("old", now !== "live"); // who is here is not known
+  if (now !== "live") hush();
   if ($("live").textContent !== now) $("live").textContent = now;
 }
 
