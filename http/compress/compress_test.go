@@ -383,28 +383,31 @@ func TestTypes(t *testing.T) {
 	}
 }
 
-// FuzzWrites: however an answer is written and flushed, it reads as it was written.
+// FuzzWrites: however an answer is written and flushed, it reads as it was written, by
+// coders that have coded others before.
 func FuzzWrites(f *testing.F) {
 	f.Add([]byte(long), []byte{10, 255, 0, 200}, false)
 	f.Add([]byte("a"), []byte{0}, true)
-	f.Fuzz(func(t *testing.T, body, cuts []byte, gz bool) {
+	var body, cuts []byte
+	h := New(Config{MinBytes: 64}).Wrap(http.HandlerFunc(
+		func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", html)
+			rest := body
+			for _, cut := range cuts {
+				n := min(int(cut), len(rest))
+				_, _ = w.Write(rest[:n])
+				if rest = rest[n:]; cut%3 == 0 {
+					w.(http.Flusher).Flush()
+				}
+			}
+			_, _ = w.Write(rest)
+		}))
+	f.Fuzz(func(t *testing.T, whole, pieces []byte, gz bool) {
+		body, cuts = whole, pieces
 		coding := Zstd
 		if gz {
 			coding = Gzip
 		}
-		h := New(Config{MinBytes: 64}).Wrap(http.HandlerFunc(
-			func(w http.ResponseWriter, _ *http.Request) {
-				w.Header().Set("Content-Type", html)
-				rest := body
-				for _, cut := range cuts {
-					n := min(int(cut), len(rest))
-					_, _ = w.Write(rest[:n])
-					if rest = rest[n:]; cut%3 == 0 {
-						w.(http.Flusher).Flush()
-					}
-				}
-				_, _ = w.Write(rest)
-			}))
 		r := httptest.NewRequest("GET", "/", nil)
 		r.Header.Set("Accept-Encoding", coding)
 		w := httptest.NewRecorder()
