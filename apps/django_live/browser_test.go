@@ -214,4 +214,10 @@ func TestBrowserSaysWhatIsWrong(t *testing.T) {
 	tab.Until(t, "document.getElementById('id_author').value === 'Ada'")
 	tab.Until(t, `[...document.querySelectorAll('input:not([type=hidden]), textarea, progress')]
 		.every((c) => c.labels.length === 1)`)
+	s.p.Kill(t)
+	tab.Type(t, "#id_text", "Is anybody there?")
+	tab.Click(t, "#write .primary")
+	tab.Until(t, "document.querySelector('#write .unsent')?.innerText.startsWith('Not sent (')")
+	tab.Until(t, "document.getElementById('id_text').value === 'Is anybody there?'")
+	tab.Screenshot(t, "live-unsent", 390, 844, false)
 }

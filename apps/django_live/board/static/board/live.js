@@ -90,6 +90,7 @@ document.addEventListener("submit", async (e) => {
   e.preventDefault();
   const form = e.target;
   const sent = new FormData(form);
+  form.querySelector(".unsent")?.remove();
   try {
     const answer = await fetch(form.action, { method: "POST", body: sent });
     const doc = parse(await answer.text());
@@ -104,9 +105,20 @@ document.addEventListener("submit", async (e) => {
     }
     put(doc);
   } catch (error) {
-    say(`Not sent (${error.message}). Try again.`);
+    unsent(form, `Not sent (${error.message}). Try again.`);
   }
 });
+
+// unsent says below the button that was pressed what did not leave; it is still in the form.
+function unsent(form, why) {
+  const word = document.createElement("span");
+  word.className = "error unsent";
+  word.setAttribute("role", "alert");
+  word.textContent = why;
+  const place = form.querySelector(".send");
+  if (place) place.append(word);
+  else say(why);
+}
 
 function same(a, b) {
   return String([...a]) === String([...b]);
