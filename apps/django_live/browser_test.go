@@ -6,6 +6,7 @@ package main
 
 import (
 	"fmt"
+	"strings"
 	"syscall"
 	"testing"
 
@@ -217,7 +218,11 @@ func TestBrowserSaysWhatIsWrong(t *testing.T) {
 	s.p.Kill(t)
 	tab.Type(t, "#id_text", "Is anybody there?")
 	tab.Click(t, "#write .primary")
-	tab.Until(t, "document.querySelector('#write .unsent')?.innerText.startsWith('Not sent (')")
+	tab.Until(t, "/Not sent/.test(document.body.innerText)")
+	word := "document.querySelector('#write .unsent')?.innerText ?? ''"
+	if got := browser.Eval[string](t, tab, word); !strings.HasPrefix(got, "Not sent (") {
+		t.Errorf("beside the button stands %q, want that it was not sent", got)
+	}
 	tab.Until(t, "document.getElementById('id_text').value === 'Is anybody there?'")
 	tab.Screenshot(t, "live-unsent", 390, 844, false)
 }

@@ -115,14 +115,28 @@ func TestBrowserComesBack(t *testing.T) {
 	p.Kill(t)
 	for _, tab := range tabs {
 		tab.Until(t, "document.getElementById('live').textContent === 'reconnecting'")
-		tab.Until(t, "getComputedStyle(document.getElementById('count')).visibility === 'hidden'")
 	}
 	tabs[0].Type(t, "#text", "into the void\r")
 	tabs[0].Until(t, waiting+" === 1")
 	smoketest.Start(t, bin, env...)
-	odd := come(t, browser.Start(t), p.URL+"/#%E0%A4%A", "Odd") // an address that is no escape
-	odd.Until(t, "document.getElementById('room').textContent === 'lobby'")
 	all("before", "while one was killed", "in a rolling restart", "into the void")
+}
+
+// TestBrowserWithoutAConnection: the page says nothing that it does not know. The address it
+// came by is no room's, nor a proper escape.
+func TestBrowserWithoutAConnection(t *testing.T) {
+	p := smoketest.Start(t, bin, "M0_DB="+t.TempDir()+"/chat.db")
+	tab := browser.Start(t).Open(t, p.URL+"/#%E0%A4%A")
+	if room := browser.Eval[string](t, tab, "room.textContent"); room != "lobby" {
+		t.Fatalf("the page opens in %q, want the lobby", room)
+	}
+	tab.Type(t, "#name", "Ann\r")
+	tab.Until(t, isLive)
+	p.Kill(t)
+	tab.Until(t, "live.textContent === 'reconnecting'")
+	if seen := browser.Eval[string](t, tab, "getComputedStyle(count).visibility"); seen != "hidden" {
+		t.Errorf("the count of those who are here is %s without a connection, want hidden", seen)
+	}
 }
 
 // TestBrowserReadsOnWhereItWas: new messages do not move who reads older ones.
