@@ -12,6 +12,7 @@ import (
 	"strings"
 	"syscall"
 
+	"m0serve.dev/http/config/diagnosis"
 	"m0serve.dev/wsgi/internal/options"
 )
 
@@ -23,7 +24,12 @@ func listen(b options.Bind) (net.Listener, error) {
 	case "unix":
 		return listenUnix(b.Address)
 	}
-	return net.Listen(b.Network, b.Address)
+	ln, err := net.Listen(b.Network, b.Address)
+	if err != nil {
+		_, cure, _ := diagnosis.ListenProblem(b.Address, "--port", err)
+		return nil, fmt.Errorf("%w: %s", err, cure)
+	}
+	return ln, nil
 }
 
 // errNoListener is a wrong setting: trying again does not help.
