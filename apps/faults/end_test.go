@@ -7,6 +7,7 @@ package faults
 import (
 	"errors"
 	"io"
+	"math/rand/v2"
 	"net/url"
 	"syscall"
 	"testing"
@@ -16,31 +17,38 @@ import (
 	"m0serve.dev/apps/internal/smoketest"
 )
 
-// TestTermUnderLoad is F4: SIGTERM while clients that keep their connections ask. All
-// that was accepted before is answered, the service leaves with 0, and who comes then is
-// refused.
+// TestTermUnderLoad is F4: SIGTERM while clients that keep their connections ask, of one
+// service after the other. All that was accepted before is answered, the service leaves
+// with 0, and who comes then is refused.
 func TestTermUnderLoad(t *testing.T) {
 	rnd := random(t)
-	for range times(2, 20) {
-		p := startHost(t)
-		c := gather(t, p.URL, clients, rnd, word)
-		c.more(t, 300+rnd.IntN(300))
-		told := time.Now()
-		p.Signal(t, syscall.SIGTERM)
-		if code := exit(t, p); code != 0 {
-			t.Errorf("exit %d, want 0", code)
+	for n := range 20 {
+		if !t.Run(name(n), func(t *testing.T) { termUnderLoad(t, rnd) }) {
+			return
 		}
-		until(t, "refused connections", func() bool { return c.Refusals() > 0 })
-		c.leave()
-		for _, f := range c.Failures() {
-			if !isUnseen(f, told) {
-				t.Errorf("a request that was accepted before the stop at %s: %v",
-					told.Format("05.000000"), f)
-			}
+	}
+}
+
+// termUnderLoad stops one service.
+func termUnderLoad(t *testing.T, rnd *rand.Rand) {
+	p := startHost(t)
+	c := gather(t, p.URL, clients, rnd, word)
+	c.more(t, 300+rnd.IntN(300))
+	told := time.Now()
+	p.Signal(t, syscall.SIGTERM)
+	if code := exit(t, p); code != 0 {
+		t.Errorf("exit %d, want 0", code)
+	}
+	until(t, "refused connections", func() bool { return c.Refusals() > 0 })
+	c.leave()
+	for _, f := range c.Failures() {
+		if !isUnseen(f, told) {
+			t.Errorf("a request that was accepted before the stop at %s: %v",
+				told.Format("05.000000"), f)
 		}
-		if err := c.Floor(300); err != nil {
-			t.Error(err)
-		}
+	}
+	if err := c.Floor(300); err != nil {
+		t.Error(err)
 	}
 }
 

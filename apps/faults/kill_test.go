@@ -6,6 +6,7 @@ package faults
 
 import (
 	"fmt"
+	"math/rand/v2"
 	"strconv"
 	"strings"
 	"syscall"
@@ -16,10 +17,22 @@ const clients = 8
 
 // TestKilledWorkers is F1 on host_check: kill -9 of a worker at random times, seen in
 // the ledger. Only what was in flight on its own connections fails, streams come back
-// and miss nothing, and the log names the signal.
+// and miss nothing, and the log names the signal. The longer a worker has died again and
+// again, the longer its successor is waited for: the long run kills the two of one
+// service, the short one those of several.
 func TestKilledWorkers(t *testing.T) {
-	kills := times(5, 50)
+	const kills = 50
+	each := times(5, kills)
 	rnd := random(t)
+	for n := range kills / each {
+		if !t.Run(name(n), func(t *testing.T) { killWorkers(t, rnd, each) }) {
+			return
+		}
+	}
+}
+
+// killWorkers kills the workers of one service so many times.
+func killWorkers(t *testing.T, rnd *rand.Rand, kills int) {
 	p := startHost(t)
 	ls := listenToBoth(t, p.URL+"/events")
 	w := newWriter(t, p, ls.Events)

@@ -26,8 +26,9 @@ import (
 // stream that comes back can be caught up, however slow the machine.
 const aheadMost = 24
 
-// recentMost bounds the ids that a writer remembers.
-const recentMost = 128
+// recentMost bounds the ids that a writer remembers, above what a bus keeps for a worker
+// that is away.
+const recentMost = 1 << 14
 
 // A writer publishes notes through the socket of a service, one by one, and puts each
 // down in the ledger. It shares no line with m0pub.

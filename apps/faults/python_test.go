@@ -7,10 +7,12 @@ package faults
 import (
 	"bufio"
 	"fmt"
+	"math/rand/v2"
 	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strconv"
 	"strings"
 	"syscall"
@@ -23,11 +25,25 @@ import (
 	"m0serve.dev/apps/internal/smoketest"
 )
 
+// listens finds the listener in what m0serve prints.
+var listens = regexp.MustCompile(`listening on (http://127\.0\.0\.1:\d+)`)
+
+// startPython serves an application, and waits for it as long as for anything here.
+func startPython(t *testing.T, b *pyserver.Builder, cfg pyserver.Config) *smoketest.Process {
+	t.Helper()
+	pyserver.M0serveAlone(t)
+	p := b.Launch(t, cfg)
+	until(t, "a service that listens, or ends", func() bool {
+		return listens.MatchString(p.Log()) || p.Ended() != ""
+	})
+	p.Listening(t, listens)
+	return p
+}
+
 // startWild serves a copy of testdata/wild.py.
 func startWild(t *testing.T, workers int, args ...string) *smoketest.Process {
 	t.Helper()
-	pyserver.M0serveAlone(t)
-	return servers.Start(t, pyserver.Config{Dir: copied(t, "wild"), App: "wild:app",
+	return startPython(t, &servers, pyserver.Config{Dir: copied(t, "wild"), App: "wild:app",
 		Workers: workers, Threads: 2, Args: append([]string{"--realtime"}, args...)})
 }
 
@@ -164,7 +180,7 @@ func harm(t *testing.T, p *smoketest.Process, view string) (status int, err erro
 // TestPythonReloads is F5 on m0serve: SIGHUP under load, with an application that works
 // and with one that cannot be loaded.
 func TestPythonReloads(t *testing.T) {
-	reloads, least := times(1, 20), times(1000, 20_000)
+	reloads, least := times(5, 20), times(5_000, 20_000)
 	p := startWild(t, 2)
 	ls := listen(t, p.URL+"/events", 6)
 	w := newWriter(t, p, ls.Events)
@@ -210,11 +226,25 @@ func TestPythonReloads(t *testing.T) {
 }
 
 // TestDjangoUnderFaults is F1 and F4 on a Django project: workers are killed while
-// clients ask, and then the service is told to stop.
+// clients ask, and then the service is told to stop. As with TestKilledWorkers the short
+// run kills those of several services.
 func TestDjangoUnderFaults(t *testing.T) {
 	pyserver.M0serveAlone(t)
+	kills, each := times(20, 50), times(4, 50)
 	rnd := random(t)
-	db := "SITE_DB=" + filepath.Join(t.TempDir(), "site.sqlite3")
+	site, db := djangoSite(t)
+	for n := range kills / each {
+		if !t.Run(name(n), func(t *testing.T) { killDjango(t, rnd, site, db, each) }) {
+			return
+		}
+	}
+}
+
+// djangoSite is the folder of the Django project, and the setting that names a database
+// for it that is there.
+func djangoSite(t *testing.T) (site, db string) {
+	t.Helper()
+	db = "SITE_DB=" + filepath.Join(t.TempDir(), "site.sqlite3")
 	site, err := filepath.Abs("../django_site")
 	if err != nil {
 		t.Fatal(err)
@@ -224,8 +254,14 @@ func TestDjangoUnderFaults(t *testing.T) {
 	if out, err := migrate.CombinedOutput(); err != nil {
 		t.Fatalf("migrate: %v\n%s", err, out)
 	}
-	p := servers.Start(t, pyserver.Config{Dir: site, App: "mysite.wsgi:application",
+	return site, db
+}
+
+// killDjango kills workers of one service so many times, and ends it.
+func killDjango(t *testing.T, rnd *rand.Rand, site, db string, kills int) {
+	p := startPython(t, &servers, pyserver.Config{Dir: site, App: "mysite.wsgi:application",
 		Workers: 2, Threads: 2, Env: []string{db}})
+	var pair []int
 	const some = "some" // worker: Django does not say which
 	c := gather(t, p.URL, clients, rnd, func(n int) question {
 		q := question{method: "GET", path: "/notes.json",
@@ -235,10 +271,13 @@ func TestDjangoUnderFaults(t *testing.T) {
 		}
 		return q
 	})
-	kills := times(2, 50)
-	for range kills {
+	// In pairs of both: whoever dies again and again before it serves ends the service.
+	for n := range kills {
+		if n%2 == 0 {
+			pair = rnd.Perm(2)
+		}
 		c.more(t, 20+rnd.IntN(100))
-		index := rnd.IntN(2)
+		index := pair[n%2]
 		old := p.Workers(t)[index]
 		from := time.Now()
 		smoketest.Kill(t, old, syscall.SIGKILL)

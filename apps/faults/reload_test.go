@@ -14,7 +14,7 @@ import (
 // TestReloads is F5 on host_check: SIGHUP under load. No request fails, streams come
 // back and miss nothing, and no process of before is left.
 func TestReloads(t *testing.T) {
-	reloads, least := times(2, 20), times(2_000, 20_000)
+	const reloads, least = 20, 20_000
 	p := startHost(t)
 	ls := listenToBoth(t, p.URL+"/events")
 	w := newWriter(t, p, ls.Events)
