@@ -94,7 +94,8 @@ func (e *env) fuzz(s *console.Step, t prove.Target, each string,
 			s.Doing(t.String() + " " + line)
 		}})
 	if err == nil && !got.Fuzzing() {
-		err = errors.New("it did not fuzz")
+		err = errors.New("it did not fuzz: no such target is built here, or its seeds took all " +
+			"of the time (--each)")
 	}
 	if err != nil {
 		return got, fmt.Errorf("%s\n%s\n%w", got.Where(t), got.Detail(), err)
