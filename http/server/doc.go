@@ -43,16 +43,16 @@
 // sixths, of an http.Handler three fifths. Go's scheduler and sysmon take their part of
 // the floor as well. To yield every millisecond instead of every turn halved what yields
 // cost, and changed the sum by less than the runs differed; to leave them out gained no more.
-// The verb "bench hello" of the tools measures beside net/http, fasthttp and gnet with the
-// least of a parser: on a busy machine a native answer took 0.75 to 0.86 of the processor time
-// of fasthttp's, the floor 0.79 to 0.87, and gnet 0.91 to 0.98 of ours in the median and 0.73 to
-// 1.19 at best; the kernel has 85 % of ours. What is the loop's own shows where sixteen requests come in one read: 0.71 to 0.74 of
-// fasthttp's, when the floor took 0.52, and gnet 0.71 to 0.78 of ours. There the kernel has 57 %
-// of ours, the parser 13, the handler and what it sets 9, the head of the answer 4, and what
-// remains is the guard, timers and counters; gnet looks for the end of the head and does
-// nothing of the rest. To check what a handler sets eight bytes at a time was no faster. To
-// send the answers of one turn together was 0.9 to 1.08 of the processor time with 64
-// connections and up to 1.13 with 16 (DECISIONS.md).
+// The verb "bench hello" of the tools measures beside net/http, fasthttp and gnet with the least
+// of a parser: on a busy machine a native answer took 0.75 to 0.86 of the processor time of
+// fasthttp's, the floor 0.79 to 0.87, and gnet 0.91 to 0.98 of ours in the median and 0.73 to
+// 1.19 at best; the kernel has 85 % of ours. What is the loop's own shows where sixteen requests
+// come in one read: 0.71 to 0.74 of fasthttp's, when the floor took 0.52, and gnet 0.71 to 0.78
+// of ours. There the kernel has 57 % of ours, the parser 13, the handler and what it sets 9, the
+// head of the answer 4, and what remains is the guard, timers and counters; gnet looks for the
+// end of the head and does nothing of the rest. To check what a handler sets eight bytes at a
+// time was no faster. To send the answers of one turn together was 0.9 to 1.08 of the processor
+// time with 64 connections and up to 1.13 with 16 (DECISIONS.md).
 //
 // An http.Handler costs 6 allocations and 1.2 KB, with a browser's header 9 and 2.4 KB:
 //
