@@ -24,6 +24,10 @@ const (
 	seedsVariable  = "M0_SEEDS"
 	faultsVariable = "M0_PROVE"
 	hoursVariable  = "M0_SOAK_HOURS"
+
+	// soakShare is the share of its hours that a soak goes on: what is built before it and
+	// looked at behind it has the rest.
+	soakShare = 0.85
 )
 
 // raceLong bounds the test binary of one package in the long run.
@@ -103,7 +107,7 @@ func (e *env) proveKills(s *console.Step, o proveOptions) (r prove.Result, err e
 	if !hasGo(filepath.Join(e.top, "apps", "faults")) {
 		return prove.Result{Skipped: "there is no apps/faults"}, nil
 	}
-	hours := o.hours
+	hours := o.hours * soakShare
 	if hours == 0 {
 		hours = 1
 	}
