@@ -22,6 +22,9 @@ const (
 	fuzzPatience = 15 * time.Minute
 	// fuzzHours is the share of its hours that fuzzing plans: the last build comes on top.
 	fuzzHours = 0.95
+	// minimizeTime is for one input. What is pooled or cached makes coverage differ from run
+	// to run, and then a minute, the default, passes without a new input.
+	minimizeTime = "1s"
 )
 
 // proveFuzz fuzzes every target, one after another. A failing input stays where go
@@ -88,7 +91,7 @@ func (e *env) fuzz(s *console.Step, t prove.Target, each string,
 	_, err = proc.Run(ctx, proc.Cmd{
 		Dir: filepath.Join(e.top, filepath.FromSlash(t.Dir)),
 		Args: []string{"go", "test", "-run=^$", "-fuzz=^" + t.Name + "$", "-fuzztime=" + each,
-			"-timeout=0", "-vet=off", "."},
+			"-fuzzminimizetime=" + minimizeTime, "-timeout=0", "-vet=off", "."},
 		OnLine: func(line string) {
 			got.Line(line)
 			s.Doing(t.String() + " " + line)
