@@ -71,7 +71,8 @@ func Page(runs []Run) string {
 	all := figures(runs)
 	fmt.Fprintf(&b, "# Figures\n\nOurs and a rival took turns in one run, and the best of each "+
 		"counts. Only ratios can be compared\nwith those of another machine. %d of %d figures are met; "+
-		"["+TableFile+"]("+TableFile+") has all of them.\n\n"+
+		"["+TableFile+"]("+TableFile+") has all of them.\n\nWhere the time goes, and why a figure is "+
+		"missed, stands in the doc.go or README.md of its module.\n\n"+
 		"| bench | met | missed | not measured |\n|---|--:|---|---|\n", countMet(all), len(all))
 	for _, name := range Benches(runs) {
 		list := of(runs, name)
