@@ -82,7 +82,7 @@ func TestStreamsHearThatTheirWorkerLostFrames(t *testing.T) {
 		if err == nil {
 			t.Error("the stream ended cleanly, want it cut: its client would not come back")
 		}
-	case <-time.After(5 * time.Second):
+	case <-time.After(patience / 2):
 		t.Errorf("frames were dropped for the worker (%s) and its stream goes on in silence", drops)
 	}
 	f.stop(t)

@@ -9,6 +9,7 @@ import (
 	"io"
 	"net/http"
 	"os"
+	"os/exec"
 	"strconv"
 	"strings"
 	"sync"
@@ -175,7 +176,9 @@ func numbered() App {
 // holds only if the duties of worker 0 are in one process at a time as well.
 func TestHangupLosesNoEventOfAStream(t *testing.T) {
 	const streams, hangups = 4, 6
-	f := startFleet(t, "numbers", 2)
+	f := startFleetWith(t, "numbers", 2, func(c *exec.Cmd) { // a journal for any machine
+		c.Env = append(c.Env, "M0_JOURNAL=16384")
+	})
 	url := f.url(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	var readers sync.WaitGroup
