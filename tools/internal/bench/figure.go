@@ -47,6 +47,13 @@ func (f Figure) Got() float64 {
 // Measured reports whether both sides were.
 func (f Figure) Measured() bool { return f.Ours > 0 && f.Other > 0 }
 
+// PerCPU compares requests of a second of the processor, from the microseconds that one took:
+// where the load had no more to give, the rate says nothing of the server.
+func (f *Figure) PerCPU(ours, other float64) {
+	f.Unit, f.Why = "requests/CPU s", "the load's core was full"
+	f.Ours, f.Other = 1e6/ours, 1e6/other
+}
+
 // Met reports whether the figure keeps what was promised. A figure that was not
 // measured keeps nothing.
 func (f Figure) Met() bool {

@@ -78,8 +78,7 @@ func (w Workload) figure(our, rival Row, t Target) bench.Figure {
 		f.Unit, f.MoreIsBetter = "MB Pss", false
 		f.Ours, f.Other = our.Worker.Pss, rival.Worker.Pss
 	case (our.Full || rival.Full) && our.CPU > 0 && rival.CPU > 0:
-		f.Unit, f.Why = "requests/CPU s", "the load's core was full"
-		f.Ours, f.Other = 1e6/our.CPU, 1e6/rival.CPU
+		f.PerCPU(our.CPU, rival.CPU)
 	default:
 		f.Ours, f.Other = our.Rate, rival.Rate
 	}

@@ -116,8 +116,7 @@ func (w Workload) compared(our, rival Row, t Target) (figures []bench.Figure) {
 		f := add("requests/s", t.Rate, func(r Row) float64 { return r.Rate })
 		f.MoreIsBetter = true
 		if f.Ours > 0 && (our.Full || rival.Full) && our.CPU > 0 && rival.CPU > 0 {
-			f.Unit, f.Why = "requests/CPU s", "the load's core was full"
-			f.Ours, f.Other = 1e6/our.CPU, 1e6/rival.CPU
+			f.PerCPU(our.CPU, rival.CPU)
 		}
 		if f.Why == "" && !t.enough() {
 			f.Ratio = 0
