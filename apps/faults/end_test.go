@@ -34,13 +34,7 @@ func termUnderLoad(t *testing.T, rnd *rand.Rand) {
 	p := startHost(t)
 	c := gather(t, p.URL, clients, rnd, word)
 	c.more(t, 300+rnd.IntN(300))
-	told := time.Now()
-	p.Signal(t, syscall.SIGTERM)
-	if code := exit(t, p); code != 0 {
-		t.Errorf("exit %d, want 0", code)
-	}
-	until(t, "refused connections", func() bool { return c.Refusals() > 0 })
-	c.leave()
+	told := c.endsWith(t, p)
 	for _, f := range c.Failures() {
 		if !isUnseen(f, told) {
 			t.Errorf("a request that was accepted before the stop at %s: %v",
@@ -50,6 +44,20 @@ func termUnderLoad(t *testing.T, rnd *rand.Rand) {
 	if err := c.Floor(300); err != nil {
 		t.Error(err)
 	}
+}
+
+// endsWith tells a service to end under its load: it leaves with 0, and who comes then is
+// refused.
+func (c *crowd) endsWith(t *testing.T, p *smoketest.Process) (told time.Time) {
+	t.Helper()
+	told = time.Now()
+	p.Signal(t, syscall.SIGTERM)
+	if code := exit(t, p); code != 0 {
+		t.Errorf("exit %d, want 0", code)
+	}
+	until(t, "refused connections", func() bool { return c.Refusals() > 0 })
+	c.leave()
+	return told
 }
 
 // isUnseen reports that a failure is of a connection that no server accepted: it was

@@ -293,13 +293,7 @@ func killDjango(t *testing.T, rnd *rand.Rand, site, db string, kills int) {
 	if strange := c.Unexplained(clients); len(strange) > 0 {
 		t.Errorf("a request failed, and no death explains it: %v", strange[0])
 	}
-	told := time.Now()
-	p.Signal(t, syscall.SIGTERM)
-	if code := exit(t, p); code != 0 {
-		t.Errorf("exit %d, want 0", code)
-	}
-	until(t, "refused connections", func() bool { return c.Refusals() > 0 })
-	c.leave()
+	told := c.endsWith(t, p)
 	t.Logf("requests: %v", &c.Requests)
 	// What waited for the successor of a killed worker is lost with that when it is told to
 	// stop before it serves: it is the death's.
