@@ -21,6 +21,7 @@ type options struct {
 	given       []config.Given
 	refused     map[string]bool  // of a doctor: what is wrong, as it was given
 	settings    []config.Setting // all, in the order of the help
+	misspelt    []*config.Error  // variables that nothing reads, and nearly have a setting's name
 }
 
 // asked is what a command line may ask for in place of serving.
@@ -36,6 +37,15 @@ func read(app *App, lookup func(string) (string, bool)) (options, error) {
 	o.given, err = config.Read(o.settings, app.Args, lookup)
 	err = errors.Join(err, refuseFork(lookup), o.refuseWorkers(), o.refuseTLS())
 	return o, err
+}
+
+// look finds variables that were meant for a setting and miss its name by a little.
+func (o *options) look(environ []string) {
+	var known []string
+	for _, s := range o.settings {
+		known = append(known, s.Env)
+	}
+	o.misspelt = config.Misspelt(environ, known)
 }
 
 // settings are the flags that only print something.

@@ -180,3 +180,32 @@ func TestReadmeHasEverySetting(t *testing.T) {
 		t.Errorf("README.md lacks the table of settings, which is:\n%s", &want)
 	}
 }
+
+// TestMisspeltVariablesAreNamed at the start and by a doctor, each with what was meant.
+func TestMisspeltVariablesAreNamed(t *testing.T) {
+	t.Setenv("M0_PROT", "secret")
+	t.Setenv("SHOP_GREETNG", "hi")
+	t.Setenv("SHOP_TILL", "another program's")
+	var word string
+	app := withGreeting(&word)
+	app.Handler = hello
+	_, out, exit := started(t, app)
+	if code := stop(t, exit); code != 0 {
+		t.Errorf("exit %d, want 0", code)
+	}
+	code, text := examined(t, withGreeting(&word), "--port=0")
+	if code != 0 {
+		t.Errorf("--doctor = exit %d, want 0: a variable may be another program's", code)
+	}
+	for _, said := range []string{out.String(), text} {
+		for _, want := range []string{"M0_PROT: no setting has this name: did you mean M0_PORT?",
+			"SHOP_GREETNG: no setting has this name: did you mean SHOP_GREETING?"} {
+			if strings.Count(strings.ReplaceAll(said, "\n → ", ": "), want) != 1 {
+				t.Errorf("want %q, once:\n%s", want, said)
+			}
+		}
+		if strings.Contains(said, "secret") || strings.Contains(said, "SHOP_TILL") {
+			t.Errorf("a value or another program's variable was printed:\n%s", said)
+		}
+	}
+}

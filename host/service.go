@@ -65,6 +65,9 @@ func (s *service) run() int {
 	if err != nil {
 		return explain(s.stderr, err)
 	}
+	if s.inherited == nil { // its workers have the same environment
+		s.warn()
+	}
 	if s.supervises() {
 		defer s.closeSocket()
 		return s.spawn() // copies of this program, which come by here again
@@ -83,6 +86,13 @@ func (s *service) run() int {
 		s.stopProducer,    // within the same bound, beside the drain
 		s.leave,
 	))
+}
+
+// warn says what is passed over.
+func (s *service) warn() {
+	for _, e := range s.misspelt {
+		s.log.Warn("host: " + e.Subject() + ": " + e.Cure)
+	}
 }
 
 // inOrder takes the steps one by one until one fails.

@@ -46,13 +46,9 @@ type app struct {
 // that is no longer worth seeing.
 const queueFrames = 20
 
-func newHandler(c *host.Context) (http.Handler, error) {
-	period, err := periodSetting()
-	if err != nil {
-		return nil, err
-	}
+func (r *rate) newHandler(c *host.Context) (http.Handler, error) {
 	a := &app{
-		context: c, board: openBoard(c), period: period,
+		context: c, board: openBoard(c), period: r.period(),
 		limits: sse.Limits{Frames: queueFrames, Policy: sse.DropOldest},
 	}
 	if err := a.board.claim(); err != nil {

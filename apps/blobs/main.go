@@ -8,8 +8,10 @@ package main
 import "m0serve.dev/host"
 
 func main() {
+	var rate rate
 	host.Main(host.App{
 		Name: "blobs", About: "a board of drifting blobs that everybody shares",
-		Handler: newHandler, Producer: newProducer, PageSlots: boardWords,
+		Handler: rate.newHandler, Producer: rate.newProducer, PageSlots: boardWords,
+		Settings: rate.settings(),
 	})
 }

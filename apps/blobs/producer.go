@@ -4,13 +4,11 @@ package main
 
 import (
 	"errors"
-	"fmt"
-	"os"
-	"strconv"
 	"time"
 
 	"m0serve.dev/host"
 	"m0serve.dev/http/bus"
+	"m0serve.dev/http/config"
 	"m0serve.dev/http/loop"
 	"m0serve.dev/http/sse"
 )
@@ -49,12 +47,8 @@ func (w waker) Close(loop.Ending) {}
 
 // newProducer builds the producer, which may happen before that of the old worker 0
 // has ended: it reads the board, and writes nothing before its first step.
-func newProducer(c *host.Context) (host.Producer, error) {
-	period, err := periodSetting()
-	if err != nil {
-		return nil, err
-	}
-	p := &producer{board: openBoard(c), period: period, woken: make(waker, 1)}
+func (r *rate) newProducer(c *host.Context) (host.Producer, error) {
+	p := &producer{board: openBoard(c), period: r.period(), woken: make(waker, 1)}
 	slot, err := c.Hub.Attach(sse.HoldOptions{Channels: []string{wakeChannel}, Quiet: true})
 	if err != nil {
 		return nil, err
@@ -63,19 +57,17 @@ func newProducer(c *host.Context) (host.Producer, error) {
 	return p, nil
 }
 
-// periodSetting is M0_BLOBS_PERIOD_MS: the time from step to step.
-func periodSetting() (time.Duration, error) {
-	const knob, least, most, normal = "M0_BLOBS_PERIOD_MS", 1, 10_000, 100
-	v := os.Getenv(knob)
-	if v == "" {
-		return normal * time.Millisecond, nil
-	}
-	n, err := strconv.Atoi(v)
-	if err != nil || n < least || n > most {
-		return 0, fmt.Errorf("%s=%q: set it to %d to %d milliseconds", knob, v, least, most)
-	}
-	return time.Duration(n) * time.Millisecond, nil
+// A rate is how fast the board moves.
+type rate struct{ millis int } // from step to step
+
+func (r *rate) settings() []config.Setting {
+	return []config.Setting{{
+		Flag: "period", Env: "M0_BLOBS_PERIOD_MS", Value: "MS", Default: "100",
+		Help: "milliseconds from step to step", Set: config.Number(&r.millis, 1, 10_000),
+	}}
 }
+
+func (r *rate) period() time.Duration { return time.Duration(r.millis) * time.Millisecond }
 
 // Step moves the board and tells every stream, or rests until somebody looks. A
 // worker that does not take the frame costs its own streams a step, and is counted.

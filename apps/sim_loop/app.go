@@ -27,17 +27,15 @@ var (
 	pageJS []byte
 )
 
-// An app is the application in one worker. Nothing of it knows which arm steps.
+// An app is the application in one worker. Nothing that it draws knows which arm steps.
 type app struct {
 	context *host.Context
 	sim     *sim
+	onLoop  bool // for the figures alone
 }
 
-func newHandler(c *host.Context) (http.Handler, error) {
-	if _, err := onLoop(); err != nil {
-		return nil, err
-	}
-	a := &app{context: c, sim: &sim{c.Page}}
+func (m *arm) newHandler(c *host.Context) (http.Handler, error) {
+	a := &app{context: c, sim: &sim{c.Page}, onLoop: m.onLoop}
 	rt := route.New()
 	rt.HandleFunc("GET /", func(w http.ResponseWriter, _ *http.Request) {
 		answer.Page(w, ui.Policy, page)
@@ -97,8 +95,7 @@ type stats struct {
 }
 
 func (a *app) stats(w http.ResponseWriter, _ *http.Request) {
-	s := stats{Worker: a.context.Index, Steps: a.sim.number()}
-	s.OnLoop, _ = onLoop()
+	s := stats{Worker: a.context.Index, Steps: a.sim.number(), OnLoop: a.onLoop}
 	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("Cache-Control", "no-store")
 	_ = json.NewEncoder(w).Encode(s)

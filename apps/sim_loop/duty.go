@@ -11,6 +11,7 @@ import (
 
 	"m0serve.dev/host"
 	"m0serve.dev/http/bus"
+	"m0serve.dev/http/config"
 	"m0serve.dev/http/server"
 	"m0serve.dev/http/sse"
 )
@@ -20,17 +21,14 @@ const (
 	period  = 250 * time.Millisecond
 )
 
-// onLoop is M0_SIM_ON_LOOP: steps are made by the server's tick, not by a producer.
-func onLoop() (bool, error) {
-	const knob = "M0_SIM_ON_LOOP"
-	switch v := os.Getenv(knob); v {
-	case "", "0":
-		return false, nil
-	case "1":
-		return true, nil
-	default:
-		return false, fmt.Errorf("%s=%q: set it to 1 for steps on the loop, or to 0", knob, v)
-	}
+// An arm is which of the two makes the steps: a producer, or the server's tick.
+type arm struct{ onLoop bool }
+
+func (m *arm) settings() []config.Setting {
+	return []config.Setting{{
+		Flag: "on-loop", Env: "M0_SIM_ON_LOOP", Help: "steps on the server's loop, not in a producer",
+		Set: config.Switch(&m.onLoop),
+	}}
 }
 
 // step makes a step and tells every stream. A worker that does not take it costs its
@@ -57,9 +55,8 @@ type producer struct {
 	onLoop bool
 }
 
-func newProducer(c *host.Context) (host.Producer, error) {
-	loop, err := onLoop()
-	return &producer{sim: &sim{c.Page}, onLoop: loop}, err
+func (m *arm) newProducer(c *host.Context) (host.Producer, error) {
+	return &producer{sim: &sim{c.Page}, onLoop: m.onLoop}, nil
 }
 
 // Wanted says that the other arm makes the steps, when it does.
@@ -70,11 +67,11 @@ func (p *producer) Step(out *host.Publisher) (time.Duration, error) {
 	return period, step(p.sim, out)
 }
 
-// tickOnLoop is the other arm: the server's first loop makes the steps, between
-// requests. The host lets only worker 0 tick.
-func tickOnLoop(c *host.Context, cfg *server.Config) {
-	if loop, err := onLoop(); !loop || err != nil {
-		return // newHandler has refused what is wrong
+// tick is the other arm: the server's first loop makes the steps, between requests. The
+// host lets only worker 0 tick.
+func (m *arm) tick(c *host.Context, cfg *server.Config) {
+	if !m.onLoop {
+		return
 	}
 	s := &sim{c.Page}
 	cfg.TickEvery = period

@@ -7,9 +7,10 @@ package main
 import "m0serve.dev/host"
 
 func main() {
+	var arm arm
 	host.Main(host.App{
 		Name: "sim_loop", About: "hares and foxes in one simulation that every tab draws",
-		Handler: newHandler, Producer: newProducer, Config: tickOnLoop,
-		PageSlots: func(int) int { return simWords },
+		Handler: arm.newHandler, Producer: arm.newProducer, Config: arm.tick,
+		PageSlots: func(int) int { return simWords }, Settings: arm.settings(),
 	})
 }

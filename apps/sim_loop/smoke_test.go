@@ -208,7 +208,8 @@ func TestSmokeArmsAreAlike(t *testing.T) {
 
 func TestSmokeRefusesAWrongArm(t *testing.T) {
 	for _, workers := range []string{"1", "2"} {
-		smoketest.Refused(t, bin, `M0_SIM_ON_LOOP="yes"`, "M0_WORKERS="+workers, "M0_SIM_ON_LOOP=yes")
+		smoketest.Refused(t, bin, `M0_SIM_ON_LOOP="tick"`, "M0_WORKERS="+workers,
+			"M0_SIM_ON_LOOP=tick")
 	}
 }
 

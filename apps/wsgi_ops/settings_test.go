@@ -51,9 +51,9 @@ func TestEnvironmentAndDirectory(t *testing.T) {
 	}
 	elsewhere := t.TempDir()
 	file := filepath.Join(elsewhere, "ops.env")
-	write(t, file, "# comment\nexport A=file\nB=file\nC=\"fi le\"\n")
+	write(t, file, "# comment\nexport A=file\nB=file\nC=\"fi le\"\nM0_TIMOUT=9\n")
 	pid := filepath.Join(elsewhere, "m0.pid")
-	p := site{dir: elsewhere, env: []string{"B=process", "A=process"},
+	p := site{dir: elsewhere, env: []string{"B=process", "A=process", "M0_WORKRES=2"},
 		args: []string{"--chdir", dir, "--env-file", file, "-e", "A=flag", "--pid", pid}}.start(t)
 	for name, want := range map[string]string{"A": "flag", "B": "process", "C": "fi le"} {
 		if got := ask(t, p, "/variable?name="+name); got != strconv.Quote(want) {
@@ -62,6 +62,12 @@ func TestEnvironmentAndDirectory(t *testing.T) {
 	}
 	if got := ask(t, p, "/where"); got != dir {
 		t.Errorf("the application runs in %s, want %s", got, dir)
+	}
+	for _, meant := range []string{"$M0_TIMOUT has no effect: no setting has this name: did " +
+		"you mean M0_TIMEOUT?", "M0_WORKERS?"} {
+		if strings.Count(p.Log(), meant) != 1 {
+			t.Errorf("the log has not %q, once:\n%s", meant, p.Log())
+		}
 	}
 	text, err := os.ReadFile(pid)
 	if want := strconv.Itoa(p.Cmd.Process.Pid); strings.TrimSpace(string(text)) != want {

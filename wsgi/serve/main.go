@@ -32,6 +32,7 @@ func Main(args []string) int {
 		return embedded()
 	}
 	o, err := options.Parse(args, os.LookupEnv)
+	o.WarnMisspelt(os.Environ())
 	switch {
 	case o.Doctor:
 		self, _ := os.Executable() // without it, one check less

@@ -158,11 +158,13 @@ func (p *parser) unknown(spelling string, from Source) *flag {
 	return nil
 }
 
+// envGunicorn holds a command line of gunicorn's.
+const envGunicorn = "GUNICORN_CMD_ARGS"
+
 // scanForeign reads GUNICORN_CMD_ARGS as gunicorn does. It comes before the
 // environment files, which it may name.
 func (p *parser) scanForeign() {
-	const name = "GUNICORN_CMD_ARGS"
-	line, from, ok := p.env.lookup(name)
+	line, from, ok := p.env.lookup(envGunicorn)
 	if !ok {
 		return
 	}
@@ -172,7 +174,7 @@ func (p *parser) scanForeign() {
 		return
 	}
 	arguments, swallowed := p.arguments, p.swallowed
-	p.scan(words, name, p.foreign)
+	p.scan(words, envGunicorn, p.foreign)
 	p.swallowed = swallowed
 	for _, a := range p.arguments[len(arguments):] {
 		p.refuse(nil, a, errors.New("leave it out; only options are read there"))

@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"m0serve.dev/http/config"
 )
 
 // TestRefusals has the whole text of what an operator reads.
@@ -297,6 +299,29 @@ func TestWarnings(t *testing.T) {
 		o, err := parseArgs(nil, append(strings.Fields(c.args), "m:a")...)
 		if got := strings.Join(o.Warnings, "|"); err != nil || got != c.want {
 			t.Errorf("Parse(%s) warns %q, %v; want %q", c.args, got, err, c.want)
+		}
+	}
+}
+
+func TestMisspeltVariablesAreNamed(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "prod.env")
+	if err := os.WriteFile(file, []byte("M0_TIMOUT=9\nDATABASE_URL=x\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	o, err := parseArgs(nil, "--env-file", file, "-e", "WEB_CONCURENCY=4", "m:a")
+	o.WarnMisspelt([]string{"M0_PROT=secret", "M0_APP=m:a", "M0_PUBLISH_SOCKET=off", "HOME=/",
+		"M0_WORKERS=2", "UVICORN_PORT=80", "DJANGO_PORT=80"})
+	const cure = " has no effect: no setting has this name: did you mean "
+	want := "$M0_PROT" + cure + "M0_PORT?|$M0_TIMOUT" + cure + "M0_TIMEOUT?|$WEB_CONCURENCY" + cure +
+		"WEB_CONCURRENCY?"
+	if got := strings.Join(o.Warnings, "|"); err != nil || got != want {
+		t.Errorf("warnings %q, %v\nwant %q", got, err, want)
+	}
+	var other config.App
+	for _, s := range other.Settings() { // those of a service of Go are no slips
+		var o Options
+		if o.WarnMisspelt([]string{s.Env + "=1"}); len(o.Warnings) > 0 {
+			t.Errorf("%s: %q; it is right in another program", s.Env, o.Warnings)
 		}
 	}
 }
