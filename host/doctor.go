@@ -154,7 +154,7 @@ func (o *options) realtime(r *diagnosis.Report) {
 	default:
 		_, err := publish.Look(publish.ListenConfig{Path: path})
 		if err != nil && !errors.Is(err, errors.ErrUnsupported) {
-			r.Add(section, diagnosis.Problem, label, err.Error(), socketCure)
+			r.Add(section, diagnosis.Problem, label, err.Error(), publish.ListenCure)
 			return
 		}
 		r.Add(section, diagnosis.Good, label, path+o.from(publish.Env), "")

@@ -17,9 +17,6 @@ import (
 // The publish socket is made once in a service, by the process that was started
 // by hand, and every worker serves it.
 
-// socketCure is for a socket that was configured and cannot be made.
-const socketCure = "make its directory, end who listens there, or name another path"
-
 // openSocket makes the socket and names it to every process that this one starts.
 // One that was configured has to be there; without one nobody asked for a service
 // goes on.
@@ -34,7 +31,7 @@ func (s *service) openSocket() (err error) {
 	case errors.Is(err, errors.ErrUnsupported) && s.cfg.PublishSocket == "":
 		return nil
 	case err != nil && s.cfg.PublishSocket != "":
-		return fmt.Errorf("%s: %w: %s", s.subject(publish.Env), err, socketCure)
+		return fmt.Errorf("%s: %w: %s", s.subject(publish.Env), err, publish.ListenCure)
 	case err != nil:
 		s.log.Warn("host: no publish socket, so no other process can publish", "err", err)
 		return nil

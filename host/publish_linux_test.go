@@ -149,7 +149,7 @@ func TestConfiguredSocketHasToBeThere(t *testing.T) {
 		if code != 1 ||
 			!strings.Contains(out.String(), `host: M0_PUBLISH_SOCKET="`+path+`": publish: socket `) ||
 			!strings.Contains(out.String(), "another service listens there") ||
-			!strings.Contains(out.String(), "name another path\n") {
+			!strings.Contains(out.String(), publish.ListenCure+"\n") {
 			t.Errorf("exit %d, printed %s; want 1 and that another service is there", code, out)
 		}
 	case <-time.After(5 * time.Second):

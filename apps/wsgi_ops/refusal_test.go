@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"m0serve.dev/http/publish"
 )
 
 // refusals are settings that cannot be honoured: what the message names, and the cure.
@@ -44,6 +46,9 @@ var refusals = []struct {
 		want: []string{"--static", "directory that exists"}},
 	{name: "static pair", args: []string{"--static", "public"},
 		want: []string{"--static", "ROUTE=DIR"}},
+	{name: "access log", args: []string{"--access-log", "nowhere/log"},
+		want: []string{"--access-log", "mkdir -p "}},
+	{name: "process id", args: []string{"--pid", "."}, want: []string{"--pid", "a directory"}},
 	{name: "environment file", args: []string{"--env-file", "nowhere.env"},
 		want: []string{"--env-file", "nowhere.env"}},
 	{name: "variable", args: []string{"-e", "NOVALUE"}, want: []string{"-e", "NAME=VALUE"}},
@@ -109,9 +114,15 @@ func TestRefusals(t *testing.T) {
 // What only a worker can find out is no crash loop either.
 func TestRefusalOfAWorker(t *testing.T) {
 	t.Parallel()
+	sock := filepath.Join(t.TempDir(), "sock") // no file that anybody can write
+	ln, err := net.Listen("unix", sock)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer ln.Close()
 	for _, s := range []site{
 		{app: asgiApp, args: []string{"--static", "/=."}},
-		{args: []string{"--access-log", "/nowhere/access.log"}},
+		{args: []string{"--access-log", sock}},
 	} {
 		p := s.launch(t)
 		if status := p.Wait(t); status != 78 || !strings.Contains(p.Log(), s.args[0]) {
@@ -123,7 +134,7 @@ func TestRefusalOfAWorker(t *testing.T) {
 	}
 }
 
-// An address that is taken is no matter of configuration: 1, and its name.
+// What is taken is no matter of configuration: 1, its name and the cure.
 func TestAddressIsTaken(t *testing.T) {
 	t.Parallel()
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
@@ -131,8 +142,28 @@ func TestAddressIsTaken(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer ln.Close()
-	p := site{bind: ln.Addr().String()}.launch(t)
-	if status := p.Wait(t); status != 1 || !strings.Contains(p.Log(), ln.Addr().String()) {
-		t.Errorf("exit status %d, want 1 and the address\n%s", status, p.Log())
+	sock := filepath.Join(t.TempDir(), "sock")
+	other, err := publish.Listen(publish.ListenConfig{Path: sock})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer other.Close()
+	taken := ln.Addr().String()
+	for _, c := range []struct {
+		site
+		want []string
+	}{
+		{site{bind: taken}, []string{taken, "or choose another with --port"}},
+		{site{args: []string{"--metrics", taken}},
+			[]string{"--metrics: ", taken, "or choose another with --metrics"}},
+		{site{env: []string{publish.Env + "=" + sock}}, []string{publish.Env, sock, publish.ListenCure}},
+	} {
+		p := c.launch(t)
+		status := p.Wait(t)
+		for _, want := range c.want {
+			if status != 1 || !strings.Contains(p.Log(), want) {
+				t.Errorf("exit status %d, want 1 and %q\n%s", status, want, p.Log())
+			}
+		}
 	}
 }

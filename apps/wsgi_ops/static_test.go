@@ -19,8 +19,8 @@ import (
 	"m0serve.dev/apps/internal/smoketest"
 )
 
-// publish starts the application beside files.
-func publish(t *testing.T, route string) *smoketest.Process {
+// withFiles starts the application beside files.
+func withFiles(t *testing.T, route string) *smoketest.Process {
 	t.Helper()
 	dir := t.TempDir()
 	write(t, filepath.Join(dir, "page.css"), "body { color: black }")
@@ -36,7 +36,7 @@ func publish(t *testing.T, route string) *smoketest.Process {
 
 func TestStaticFiles(t *testing.T) {
 	t.Parallel()
-	p := publish(t, "/s")
+	p := withFiles(t, "/s")
 	r := exchange(t, p, get("/s/digits.txt"))
 	tag := r.Get("ETag")
 	if string(r.Body) != "0123456789" || tag == "" ||
@@ -83,7 +83,7 @@ func TestStaticFiles(t *testing.T) {
 // while every thread of the application is busy.
 func TestStaticRoot(t *testing.T) {
 	t.Parallel()
-	p := publish(t, "/")
+	p := withFiles(t, "/")
 	for path, want := range map[string]string{
 		"/": "<p>front", "/digits.txt": "0123456789", "/hello": "hello",
 	} {
@@ -95,7 +95,7 @@ func TestStaticRoot(t *testing.T) {
 
 func TestStaticWhileTheApplicationIsBusy(t *testing.T) {
 	t.Parallel()
-	p := publish(t, "/s")
+	p := withFiles(t, "/s")
 	for _, view := range []string{"sleep", "spin", "hold"} {
 		c := dial(t, p)
 		c.Send(get("/" + view + "?s=1"))

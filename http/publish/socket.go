@@ -24,6 +24,9 @@ const Env = "M0_PUBLISH_SOCKET"
 // Off as the value of Env is no socket at all.
 const Off = "off"
 
+// ListenCure is what helps where a socket that was configured cannot be made, a clause.
+const ListenCure = "make its directory, end who listens there, or name another path with " + Env
+
 // leftSuffix is what a socket's name ends in once its service is leaving.
 const leftSuffix = ".old"
 

@@ -40,8 +40,7 @@ func (r *Report) socket(c *Config) {
 	case errors.Is(err, errors.ErrUnsupported):
 		r.Add(doors, Note, label, "none: this system does not tell who connects to one", "")
 	case err != nil && given != "":
-		r.Add(doors, Problem, label, err.Error(), "name another path with "+publish.Env+
-			", or end what is there")
+		r.Add(doors, Problem, label, err.Error(), publish.ListenCure)
 	case err != nil: // m0serve goes on without one that nobody asked for
 		r.Add(doors, Warning, label, err.Error(), "name a path with "+publish.Env)
 	default:

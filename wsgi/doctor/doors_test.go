@@ -78,10 +78,10 @@ func TestPublishSocketIsNamed(t *testing.T) {
 		{left, "127.0.0.1:8000", Good, left + ", where nobody listens; m0serve takes it" + whose, ""},
 		{file, "127.0.0.1:8000", Problem, "publish: socket " + file +
 			": a file that is no socket is there",
-			"name another path with M0_PUBLISH_SOCKET, or end what is there"},
+			publish.ListenCure},
 		{taken, "127.0.0.1:8000", Problem, fmt.Sprintf("publish: socket %s: publish: another service "+
 			"listens there (process %d)", taken, os.Getpid()),
-			"name another path with M0_PUBLISH_SOCKET, or end what is there"},
+			publish.ListenCure},
 		{"off", "127.0.0.1:8000", Note, "none, by $M0_PUBLISH_SOCKET", ""},
 	} {
 		env := []string{publish.Env + "=/not/this/one", publish.Env + "=" + c.socket}

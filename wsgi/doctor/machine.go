@@ -89,16 +89,7 @@ func (r *Report) files(o *options.Options) {
 		if f.path == "" || f.path == "-" {
 			continue
 		}
-		dir := filepath.Dir(f.path)
-		switch info, err := os.Stat(dir); {
-		case err != nil || !info.IsDir():
-			r.Add(section, Problem, f.name, f.path+" is in a directory that does not exist",
-				"make it: mkdir -p "+dir)
-		case isDirectory(f.path):
-			r.Add(section, Problem, f.name, f.path+" is a directory", "name a file in it")
-		default:
-			r.Add(section, Good, f.name, f.path, "")
-		}
+		r.Add(section, Good, f.name, f.path, "") // options has refused what is none
 	}
 	if config := filepath.Join(o.Chdir, "gunicorn.conf.py"); isThere(config) {
 		r.Add(section, Warning, "gunicorn", "gunicorn.conf.py is not read",
@@ -132,11 +123,6 @@ func unwrap(err error) string {
 func isThere(path string) bool {
 	_, err := os.Stat(path)
 	return err == nil
-}
-
-func isDirectory(path string) bool {
-	info, err := os.Stat(path)
-	return err == nil && info.IsDir()
 }
 
 // guessApp looks for what people usually serve.

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"m0serve.dev/http/bus"
+	"m0serve.dev/http/config/diagnosis"
 	"m0serve.dev/wsgi/internal/metrics"
 )
 
@@ -108,7 +109,8 @@ func (s *service) openMetrics() error {
 	}
 	ln, err := net.Listen("tcp", s.o.Metrics)
 	if err != nil {
-		return fmt.Errorf("--metrics: %w", err)
+		_, cure, _ := diagnosis.ListenProblem(s.o.Metrics, "--metrics", err)
+		return fmt.Errorf("--metrics: %w: %s", err, cure)
 	}
 	s.metrics = ln
 	return nil

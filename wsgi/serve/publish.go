@@ -28,7 +28,7 @@ func (s *service) openSocket() (err error) {
 	})
 	switch {
 	case err != nil && path != "":
-		return fmt.Errorf("%s: %w", publish.Env, err)
+		return fmt.Errorf("%s: %w: %s", publish.Env, err, publish.ListenCure)
 	case err != nil:
 		if !errors.Is(err, errors.ErrUnsupported) {
 			s.log.Warn("m0serve: no publish socket, so nobody can publish with m0pub", "err", err)

@@ -224,7 +224,11 @@ func (s *service) writePid() error {
 	if s.o.PidFile == "" {
 		return nil
 	}
-	return os.WriteFile(s.o.PidFile, fmt.Appendln(nil, os.Getpid()), 0o644)
+	err := os.WriteFile(s.o.PidFile, fmt.Appendln(nil, os.Getpid()), 0o644)
+	if err != nil {
+		return fmt.Errorf("--pid: %w: let m0serve write it, or name another file", err)
+	}
+	return nil
 }
 
 func (s *service) removePid() {

@@ -279,7 +279,7 @@ func (h *host) openAccessLog() (err error) {
 	h.access, err = accesslog.Open(accesslog.Config{Path: h.o.AccessLog,
 		Format: h.o.AccessLogFormat, Log: h.log})
 	if err != nil {
-		return fmt.Errorf("--access-log: %w", err)
+		return fmt.Errorf("--access-log: %w: let m0serve write it, or name another file", err)
 	}
 	return nil
 }

@@ -51,6 +51,27 @@ func directory(v string) (string, error) {
 	return abs, nil
 }
 
+// writable makes v absolute and insists that a file may be there.
+func writable(v string) (string, error) {
+	abs, err := absolute(v)
+	if err != nil {
+		return "", err
+	}
+	if info, err := os.Stat(filepath.Dir(abs)); err != nil || !info.IsDir() {
+		return "", fmt.Errorf("make its directory first (mkdir -p %s), or name another file",
+			filepath.Dir(abs))
+	}
+	if info, err := os.Stat(abs); err == nil && info.IsDir() {
+		return "", errors.New("name a file in it; it is a directory")
+	}
+	return abs, nil
+}
+
+func setPidFile(o *Options, v string) (err error) {
+	o.PidFile, err = writable(v)
+	return err
+}
+
 func setChdir(o *Options, v string) (err error) {
 	o.Chdir, err = directory(v)
 	return err
@@ -205,7 +226,7 @@ func setAccessLog(o *Options, v string) (err error) {
 		o.AccessLog = v
 		return nil
 	}
-	o.AccessLog, err = absolute(v)
+	o.AccessLog, err = writable(v)
 	return err
 }
 

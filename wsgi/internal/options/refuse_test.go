@@ -252,6 +252,11 @@ func TestMissingDirectoriesAreRefused(t *testing.T) {
 		{"--static", "/s=" + file + "x", "name a directory that exists"},
 		{"--reload-dir", file + "x", "name a directory that exists"},
 		{"--env-file", file + "x", "name a file that can be read"},
+		{"--pid", file + "x/y/pid", "make its directory first (mkdir -p " + file + "x/y)"},
+		{"--pid", file + "/pid", "make its directory first"},
+		{"--pid", filepath.Dir(file), "name a file in it"},
+		{"--access-log", file + "x/log", "make its directory first"},
+		{"--access-log", filepath.Dir(file), "name a file in it"},
 	} {
 		_, err := parseArgs(nil, "m:a", c.option, c.value)
 		if err == nil || !strings.Contains(err.Error(), c.want) ||

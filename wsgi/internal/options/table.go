@@ -140,7 +140,7 @@ func managing() []flag {
 			set:  each(func(o *Options) *[]string { return &o.ReloadExclude }, pattern)},
 		{name: "pid", aliases: []string{"-p", "--pid-file"}, value: "FILE", group: group,
 			help: "write the process id of the supervisor",
-			set:  anyPath(func(o *Options) *string { return &o.PidFile })},
+			set:  setPidFile},
 		{name: "user", aliases: []string{"-u"}, value: "USER", group: group,
 			help: "run workers as USER (root only)",
 			set:  text(func(o *Options) *string { return &o.User })},
