@@ -114,11 +114,15 @@ func TestBlockingMessage(t *testing.T) {
 			for i := range 5 {
 				quick.raw(txt(0x81, fmt.Sprint(i)))
 				quick.wantText(fmt.Sprint(i))
+				slow.raw(txt(0x81, fmt.Sprint("late ", i))) // the loop hears of the next echo behind it
 			}
 			release <- struct{}{}
 			slow.wantText("released")
 			slow.wantText("behind")
 			slow.wantText("far behind")
+			for i := range 5 {
+				slow.wantText(fmt.Sprint("late ", i))
+			}
 		}
 		if n := overlaps.Load(); n != 0 {
 			t.Errorf("Message ran %d times while it ran", n)

@@ -54,7 +54,7 @@ type Runner struct {
 	GateTime time.Duration
 
 	mu    sync.Mutex
-	green map[string]func() error // module and gate → its one run
+	green map[string]func() (string, error) // module and gate → what its one run printed
 }
 
 // Run does one sabotage and reports what came of it.
@@ -75,8 +75,11 @@ func (r *Runner) run(ctx context.Context, s *Sabotage) (Verdict, string) {
 	case err != nil:
 		return Broken, err.Error()
 	}
-	if err := r.greenOnce(ctx, s); err != nil {
+	switch printed, err := r.greenOnce(ctx, s); {
+	case err != nil:
 		return RedBefore, err.Error()
+	case strings.Contains(printed, s.Want):
+		return WrongReason, fmt.Sprintf("%q is printed without the change, too", s.Want)
 	}
 	got := r.gate(ctx, s, overlay)
 	switch {
@@ -123,23 +126,24 @@ func (r *Runner) overlay(s *Sabotage) (string, error) {
 	return base + ".json", os.WriteFile(base+".json", desc, 0o666)
 }
 
-// greenOnce runs the gate without the change, once for all who share it.
-func (r *Runner) greenOnce(ctx context.Context, s *Sabotage) error {
+// greenOnce runs the gate without the change, once for all who share it, and returns what
+// it printed.
+func (r *Runner) greenOnce(ctx context.Context, s *Sabotage) (string, error) {
 	key := s.Module + " " + s.Gate
 	r.mu.Lock()
 	if r.green == nil {
-		r.green = map[string]func() error{}
+		r.green = map[string]func() (string, error){}
 	}
 	if r.green[key] == nil {
-		r.green[key] = sync.OnceValue(func() error {
+		r.green[key] = sync.OnceValues(func() (string, error) {
 			got := r.gate(ctx, s, "")
 			if got.err == nil && !got.ran {
-				return fmt.Errorf("gate %q runs no test", s.Gate)
+				return "", fmt.Errorf("gate %q runs no test", s.Gate)
 			}
 			if got.err != nil {
-				return fmt.Errorf("%s\n%w", got.output, got.err)
+				return "", fmt.Errorf("%s\n%w", got.output, got.err)
 			}
-			return nil
+			return got.output, nil
 		})
 	}
 	once := r.green[key]

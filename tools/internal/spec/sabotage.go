@@ -8,6 +8,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 	"sort"
 	"strings"
 )
@@ -29,6 +30,9 @@ type Sabotage struct {
 	New    string // what stands in their place
 	Bad    error  // why the file cannot be read as one; then only ID to Path are set
 }
+
+// anyFailure are words that a test prints whatever it failed of.
+var anyFailure = []string{"FAIL", "panic", "error", "want", "got", "read", "in it"}
 
 // ErrStale reports that the old text of a sabotage does not occur exactly once.
 var ErrStale = errors.New("stale")
@@ -86,6 +90,9 @@ func parseSabotage(text string) (*Sabotage, error) {
 		if *fields[name] == "" {
 			return nil, fmt.Errorf("%s is missing", name)
 		}
+	}
+	if slices.Contains(anyFailure, s.Want) {
+		return nil, fmt.Errorf("want: %q is what any failure prints: take words of this one", s.Want)
 	}
 	if s.Old == "" || s.Old == s.New {
 		return nil, errors.New("the old text is empty or the same as the new one")

@@ -67,6 +67,8 @@ func TestRules(t *testing.T) {
 		{"unnamed", 2, row("| C1 | p | `./a TestA` | |\n"), []string{unnamed}},
 		{"named by another row", 2, row("| C2 | p | `./a TestA` | `one` |\n"), []string{unnamed}},
 		{"missing field", 2, one("row: C1\n", ""), []string{file + "row is missing"}},
+		{"word of any failure", 2, one("want: a: x", "want: FAIL"),
+			[]string{file + `want: "FAIL" is what any failure prints`}},
 		{"unknown field", 2, one("row: C1\n", "row: C1\nwho: me\n"),
 			[]string{file + "who: me"}},
 		{"no old", 2, one("-- old --", "--"), []string{file + "-- old --"}},
