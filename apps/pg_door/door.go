@@ -15,6 +15,7 @@ import (
 	"m0serve.dev/apps/internal/answer"
 	"m0serve.dev/host"
 	"m0serve.dev/http/bus"
+	"m0serve.dev/http/config"
 	"m0serve.dev/http/middleware"
 	"m0serve.dev/http/sse"
 	"m0serve.dev/wsgi/pglisten"
@@ -22,7 +23,19 @@ import (
 
 // A door is what handler and producer of one process share.
 type door struct {
+	dsn      *pglisten.DSN                     // nil: none was given
 	listener atomic.Pointer[pglisten.Listener] // nil in every worker but the first
+}
+
+func (d *door) settings() []config.Setting {
+	return []config.Setting{{
+		Flag: "pg-listen", Env: "M0_PG_LISTEN", Value: "DSN", Secret: true,
+		Help: "where PostgreSQL is, and who asks",
+		Set: func(v string) (err error) {
+			d.dsn, err = pglisten.ParseDSN(v)
+			return err
+		},
+	}}
 }
 
 // newHandler serves /events?channel=a, a stream of what is published to a, and
@@ -49,12 +62,11 @@ func (d *door) newHandler(c *host.Context) (http.Handler, error) {
 	return answer.Named(c.Index, mux), nil
 }
 
-// newListener reads M0_PG_LISTEN, the DSN, and two times for the smoke:
-// M0_PG_CHECK_EVERY and M0_PG_ANSWER_WITHIN (10s).
+// newListener reads two times of the smoke: M0_PG_CHECK_EVERY and M0_PG_ANSWER_WITHIN
+// (10s).
 func (d *door) newListener(c *host.Context) (host.Producer, error) {
-	dsn, err := pglisten.ParseDSN(os.Getenv("M0_PG_LISTEN"))
-	if err != nil {
-		return nil, fmt.Errorf("M0_PG_LISTEN: %w", err)
+	if d.dsn == nil {
+		return nil, errors.New("M0_PG_LISTEN: set it to postgres://user:password@host/database")
 	}
 	every, err := duration("M0_PG_CHECK_EVERY")
 	if err != nil {
@@ -65,7 +77,7 @@ func (d *door) newListener(c *host.Context) (host.Producer, error) {
 		return nil, err
 	}
 	l := pglisten.New(pglisten.Config{
-		DSN: dsn, CheckEvery: every, AnswerWithin: within, Log: c.Log,
+		DSN: d.dsn, CheckEvery: every, AnswerWithin: within, Log: c.Log,
 		Publish: func(channel string, e sse.Event) error {
 			// A worker that does not take an event costs its own streams that event.
 			_, err := c.Publisher.PublishEvent(channel, e)

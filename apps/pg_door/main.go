@@ -8,5 +8,8 @@ import "m0serve.dev/host"
 
 func main() {
 	var d door
-	host.Main(host.App{Name: "pg_door", Handler: d.newHandler, Producer: d.newListener})
+	host.Main(host.App{
+		Name: "pg_door", About: "streams of what PostgreSQL notifies of",
+		Handler: d.newHandler, Producer: d.newListener, Settings: d.settings(),
+	})
 }
