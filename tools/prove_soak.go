@@ -5,6 +5,7 @@ package main
 import (
 	"cmp"
 	"fmt"
+	"net/http"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -59,11 +60,25 @@ func (e *env) proveSoak(s *console.Step, o proveOptions) (r prove.Result, err er
 	}
 	for i := 0; i < len(samples); i += soakSamples / 4 {
 		sample := samples[i]
-		r.Found = append(r.Found, fmt.Sprintf("after %d: %.1f MB, %d descriptors", sample.Requests,
-			sample.Bytes/1e6, sample.Files))
+		r.Found = append(r.Found, fmt.Sprintf("after %d: %.1f MB, %d descriptors, %.0f objects",
+			sample.Requests, sample.Bytes/1e6, sample.Files, sample.Objects))
 	}
 	s.Printf("%s", r.Ran)
 	return r, err
+}
+
+// soakObjects asks the application how many blocks its interpreter has allocated, behind
+// a collection.
+func soakObjects(addr string) (n float64, err error) {
+	resp, err := http.Get("http://" + addr + "/memory")
+	if err != nil {
+		return 0, err
+	}
+	defer resp.Body.Close()
+	if _, err := fmt.Fscan(resp.Body, &n); err != nil {
+		return 0, fmt.Errorf("GET /memory: %w", err)
+	}
+	return n, nil
 }
 
 // soak builds m0serve with flags, starts it with env and asks. why is why that cannot
@@ -95,10 +110,11 @@ func (e *env) soak(s *console.Step, requests int, flags, env []string) (
 	defer server.Stop()
 	family := server.Family()
 	soak := prove.Soak{Addr: server.Addr, Requests: soakRequests, Rude: soakRude, Count: requests,
-		Samples: soakSamples, Look: func() prove.Sample {
+		Samples: soakSamples, Say: s.Doing, Look: func() (prove.Sample, error) {
+			objects, err := soakObjects(server.Addr)
 			all, _ := server.Memory()
-			return prove.Sample{Bytes: all.RSS * (1 << 20), Files: server.Files()}
-		}, Say: s.Doing}
+			return prove.Sample{Bytes: all.RSS * (1 << 20), Files: server.Files(), Objects: objects}, err
+		}}
 	samples, err = soak.Run(e.ctx)
 	if now := server.Family(); err == nil && !slices.Equal(family, now) {
 		err = fmt.Errorf("processes %v are %v now", family, now)

@@ -120,7 +120,14 @@ func TestGrowth(t *testing.T) {
 		for i := range 20 {
 			n := i * 50_000
 			jump := 5e6 * float64(min(i, 5)) // what fills up at first does not count
-			list = append(list, Sample{n, 40e6 + jump + slope*float64(n), 60 + files*i})
+			list = append(list, Sample{n, 40e6 + jump + slope*float64(n), 60 + files*i, 9e4})
+		}
+		return list
+	}
+	objects := func(each float64) []Sample {
+		list := line(0, 0)
+		for i := range list {
+			list[i].Objects += each * float64(list[i].Requests)
 		}
 		return list
 	}
@@ -128,6 +135,7 @@ func TestGrowth(t *testing.T) {
 		samples []Sample
 		want    string // in the error
 	}{
+		{objects(0.04), ""}, {objects(0.2), "objects grow by 0.20 a request"}, {objects(-1), ""},
 		{line(0, 0), ""}, {line(7, 0), ""}, {line(-40, 0), ""},
 		{line(9, 0)[12:], ""},
 		{line(9, 0), "grows by 9.0 bytes a request"}, {line(0, 1), "descriptors grow from 70 to 79"},
@@ -162,7 +170,7 @@ func TestSoak(t *testing.T) {
 	soak := Soak{Addr: strings.TrimPrefix(server.URL, "http://"),
 		Requests: []string{get("/a"), get("/n$N"), get("/close")}, Count: 1200, Samples: 2,
 		Rude: []string{get("/rude$N")},
-		Look: func() Sample { looks++; return Sample{Files: looks} }, Say: func(string) {}}
+		Look: func() (Sample, error) { looks++; return Sample{Files: looks}, nil }, Say: func(string) {}}
 	samples, err := soak.Run(t.Context())
 	if err != nil {
 		t.Fatal(err)

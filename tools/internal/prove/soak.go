@@ -31,9 +31,9 @@ type Soak struct {
 	Requests []string // asked in turns; $N in them is replaced by a number that grows
 	Rude     []string // asked now and then, each on a connection of its own that it breaks
 	Count    int
-	Samples  int           // looks, evenly spread
-	Look     func() Sample // Requests in it is filled in
-	Say      func(string)  // is told how far it is
+	Samples  int                    // looks, evenly spread
+	Look     func() (Sample, error) // Requests in it is filled in
+	Say      func(string)           // is told how far it is
 }
 
 // Run asks and returns what the looks gave.
@@ -54,7 +54,10 @@ func (s *Soak) Run(ctx context.Context) (samples []Sample, err error) {
 			}
 		}
 		if asked += n; asked >= next {
-			sample := s.Look()
+			sample, err := s.Look()
+			if err != nil {
+				return samples, fmt.Errorf("prove: soak, after %d requests: %w", asked, err)
+			}
 			sample.Requests = asked
 			samples = append(samples, sample)
 			next += max(1, s.Count/max(1, s.Samples))
