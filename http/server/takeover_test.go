@@ -245,6 +245,7 @@ func TestRouteScore(t *testing.T) {
 	slow.Store(false)
 	back := func() bool {
 		before := s.Stats().Pooled
+		_ = c.SetDeadline(time.Now().Add(10 * time.Second)) // of these alone
 		ask(100)
 		return s.Stats().Pooled == before
 	}
