@@ -57,6 +57,7 @@ def hold(environ, q):
 def told(environ, q):
     """What this process and its children were started with, or know."""
     texts = [repr(dict(os.environ))]
+    gc.unfreeze()  # m0serve hides from the collector what was there at the start
     texts += [repr(d["PGListen"]) for d in gc.get_objects()
               if type(d) is dict and "PGListen" in d]
     for name in ("environ", "cmdline"):
