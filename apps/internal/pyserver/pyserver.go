@@ -138,6 +138,7 @@ func (b *build) make(more func() ([]string, error)) {
 		slices.Concat([]string{"build"}, flags, []string{"-ldflags=-w", "-buildmode=c-shared", "-o",
 			filepath.Join(b.dir, "libm0serve.so"), command}),
 	}
+	defer smoketest.Building("m0serve")()
 	errs := make([]error, len(builds))
 	var done sync.WaitGroup
 	for i, args := range builds {

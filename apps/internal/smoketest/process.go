@@ -48,13 +48,23 @@ func run(m *testing.M, bin *string) int {
 	}
 	defer os.RemoveAll(dir)
 	*bin = filepath.Join(dir, "app")
+	built := Building("the application")
 	build := exec.Command("go", "build", "-o", *bin, ".")
 	build.Stdout, build.Stderr = os.Stderr, os.Stderr
 	if err := build.Run(); err != nil {
 		fmt.Fprintln(os.Stderr, "smoketest: go build:", err)
 		return 1
 	}
+	built()
 	return m.Run()
+}
+
+// Building says that a program is being built, until what it returns is called: the clock of
+// a gate stands still meanwhile (go run ./tools sabotage), since a build takes as long as the
+// machine has other work.
+func Building(name string) (built func()) {
+	fmt.Println("building " + name)
+	return func() { fmt.Println("built " + name) }
 }
 
 // A Process is one running service: the process started and its workers.

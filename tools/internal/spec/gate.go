@@ -171,7 +171,7 @@ func (r *Runner) gate(ctx context.Context, s *Sabotage, overlay string) gateRun 
 	if overlay != "" {
 		flags += " -overlay=" + overlay
 	}
-	g := &gateReader{}
+	g := &gateReader{time: r.gateTime()}
 	if args[1] == "test" {
 		args = append([]string{"go", "test", "-json"}, args[2:]...)
 	} else {
@@ -181,7 +181,7 @@ func (r *Runner) gate(ctx context.Context, s *Sabotage, overlay string) gateRun 
 	defer cancel(nil)
 	clock := time.AfterFunc(buildTime, func() { cancel(proc.ErrTimeout) })
 	defer clock.Stop()
-	g.started = func() { clock.Reset(r.gateTime()) }
+	g.limit = func(d time.Duration) { clock.Reset(d) }
 	_, err = proc.Run(ctx, proc.Cmd{
 		Dir:    filepath.Join(r.Top, filepath.FromSlash(s.Module)),
 		Env:    append(env, "GOFLAGS="+strings.TrimSpace(flags)),
@@ -193,10 +193,11 @@ func (r *Runner) gate(ctx context.Context, s *Sabotage, overlay string) gateRun 
 
 // gateReader reads the events of "go test -json", or plain text.
 type gateReader struct {
-	output  bytes.Buffer
-	started func() // called when a test binary starts to run
-	broken  bool
-	ran     bool
+	output bytes.Buffer
+	limit  func(time.Duration) // told how long the gate may take from now on
+	time   time.Duration       // of a run that builds nothing
+	broken bool
+	ran    bool
 }
 
 func (g *gateReader) line(line string) {
@@ -208,8 +209,11 @@ func (g *gateReader) line(line string) {
 	g.output.WriteString(e.Output)
 	g.broken = g.broken || e.FailedBuild != "" || e.Action == "build-fail"
 	g.ran = g.ran || e.Action == "pass" && e.Test != ""
-	if e.Action == "start" {
-		g.started()
+	switch { // a test says when it builds: see smoketest.Building
+	case strings.HasPrefix(e.Output, "building "):
+		g.limit(buildTime)
+	case e.Action == "start", strings.HasPrefix(e.Output, "built "):
+		g.limit(g.time)
 	}
 }
 

@@ -19,8 +19,10 @@ var gateModule = map[string]string{
 	"core/a_test.go": `package core_test
 
 import (
+	"fmt"
 	"os/exec"
 	"testing"
+	"time"
 
 	"m0serve.dev/core"
 )
@@ -39,6 +41,13 @@ func TestHang(t *testing.T) {
 	if core.A() == 2 {
 		select {}
 	}
+}
+
+func TestSlowBuild(t *testing.T) {
+	fmt.Println("building a")
+	time.Sleep(5 * time.Second)
+	fmt.Println("built a")
+	TestA(t)
 }
 
 func TestNested(t *testing.T) {
@@ -69,6 +78,7 @@ func TestVerdicts(t *testing.T) {
 		{"red before", run + "^TestRed$", "always", "\treturn 1\n", "\treturn 2\n", RedBefore},
 		{"no test", run + "^TestNone$", "A() = 2", "\treturn 1\n", "\treturn 2\n", RedBefore},
 		{"hangs", run + "^TestHang$", "A() = 2", "\treturn 1\n", "\treturn 2\n", TimedOut},
+		{"slow build", run + "^TestSlowBuild$", "A() = 2", "\treturn 1\n", "\treturn 2\n", Killed},
 		{"nested build", run + "^TestNested$", "cmd printed 2", "\treturn 1\n", "\treturn 2\n", Killed},
 		{"nested build broken", run + "^TestNested$", "exit status 1",
 			"\treturn 1\n", "\treturn 1 // \n}\n\nfunc B() int {\n\treturn no\n", Broken},
