@@ -25,7 +25,15 @@ async def lifespan(scope, receive, send):
         print("early: %s" % early[-1], flush=True)
 
     tasks.add(asyncio.create_task(collect()))
-    await m0.publish("early", "before the start")
+    await asyncio.sleep(0)  # until it waits
+    async with m0.subscribe("early") as another:
+        await m0.publish("early", "before the start")
+        there = False
+        while not there:  # until it has come, of which nobody is told before the worker serves
+            try:
+                there = bool(await asyncio.wait_for(another.__anext__(), 0.01))
+            except asyncio.TimeoutError:
+                pass
     await send({"type": "lifespan.startup.complete"})
     await receive()
     await send({"type": "lifespan.shutdown.complete"})

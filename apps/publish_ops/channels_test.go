@@ -211,12 +211,17 @@ func TestChannelsRefuse(t *testing.T) {
 func TestChannelsFromStartToEnd(t *testing.T) {
 	s := start(t, pyserver.Config{App: bareApp, Args: []string{"--graceful-timeout", "10"}})
 	stream := smoketest.Open(t, s.URL+"/events?channel=a", "")
-	s.get(t, "publish", "channel", "early", "data", "later")
 	var early []string
-	smoketest.Until(t, "what came early", func() bool {
-		s.into(t, &early, "seen_early")
-		return len(early) >= 2
-	})
+	await := func(what string, count int) {
+		t.Helper()
+		smoketest.Until(t, what, func() bool {
+			s.into(t, &early, "seen_early")
+			return len(early) >= count
+		})
+	}
+	await("what came early", 1) // and no later event tells of it
+	s.get(t, "publish", "channel", "early", "data", "later")
+	await("what came later", 2)
 	if want := []string{"before the start", "later"}; !slices.Equal(early, want) {
 		t.Errorf("the subscription of the start got %q, want %q", early, want)
 	}
