@@ -93,7 +93,7 @@ func TestServiceManagersSocketIsServed(t *testing.T) {
 			f, _ := underManager(t, workers, ln)
 			_ = ln.Close()
 			if got := f.url(t); got != url {
-				t.Errorf("serves %s, want the manager's %s", got, url)
+				t.Fatalf("serves %s, want the manager's %s", got, url) // nobody answers there
 			}
 			if resp, err := http.Get(url); err != nil {
 				t.Error(err)
