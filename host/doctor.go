@@ -180,7 +180,7 @@ func (o *options) report(r *diagnosis.Report, wrong error) {
 		}
 		r.Add(section, diagnosis.Note, cmp.Or(s.Flag, s.Env), value+" ("+g.Source+")", "")
 	}
-	for _, e := range o.misspelt {
+	for _, e := range o.misspelt() {
 		r.Add(section, diagnosis.Warning, "", e.Subject(), e.Cure)
 	}
 	for _, e := range config.Problems(wrong) {

@@ -41,7 +41,6 @@ func run(app App, stdout, stderr io.Writer) int {
 		app.Log = slog.New(slog.NewTextHandler(stderr, nil))
 	}
 	o, err := read(&app, os.LookupEnv)
-	o.look(os.Environ())
 	if o.asked != (asked{}) {
 		return o.answer(stdout, err)
 	}

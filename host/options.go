@@ -5,6 +5,7 @@ package host
 import (
 	"errors"
 	"fmt"
+	"os"
 	"slices"
 	"strings"
 
@@ -21,7 +22,6 @@ type options struct {
 	given       []config.Given
 	refused     map[string]bool  // of a doctor: what is wrong, as it was given
 	settings    []config.Setting // all, in the order of the help
-	misspelt    []*config.Error  // variables that nothing reads, and nearly have a setting's name
 }
 
 // asked is what a command line may ask for in place of serving.
@@ -39,13 +39,13 @@ func read(app *App, lookup func(string) (string, bool)) (options, error) {
 	return o, err
 }
 
-// look finds variables that were meant for a setting and miss its name by a little.
-func (o *options) look(environ []string) {
+// misspelt are the variables that were meant for a setting and miss its name by a little.
+func (o *options) misspelt() []*config.Error {
 	var known []string
 	for _, s := range o.settings {
 		known = append(known, s.Env)
 	}
-	o.misspelt = config.Misspelt(environ, known)
+	return config.Misspelt(os.Environ(), known)
 }
 
 // settings are the flags that only print something.

@@ -90,7 +90,7 @@ func (s *service) run() int {
 
 // warn says what is passed over.
 func (s *service) warn() {
-	for _, e := range s.misspelt {
+	for _, e := range s.misspelt() {
 		s.log.Warn("host: " + e.Subject() + ": " + e.Cure)
 	}
 }

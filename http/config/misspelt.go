@@ -36,17 +36,14 @@ func Misspelt(environ, known []string) []*Error {
 // variableLike is the known variable that name was meant to be, "" for none.
 func variableLike(name string, known []string) string {
 	head, rest, _ := strings.Cut(folded(name), "_")
-	best, least := "", min(slips, (len(rest)-1)/3)+1
-	for _, k := range known {
+	most := min(slips, (len(rest)-1)/3)
+	return least(known, most, func(k string) int {
 		khead, krest, ok := strings.Cut(folded(k), "_")
 		if !ok || khead != head {
-			continue
+			return slips + 1 // another program's
 		}
-		if d := distance(rest, krest); d < least || d == least && best != "" && k < best {
-			best, least = k, d
-		}
-	}
-	return best
+		return distance(rest, krest)
+	})
 }
 
 // folded is a name without what is easily taken for each other.

@@ -5,10 +5,15 @@ package config
 // Nearest is the known name that is most like one that is unknown, "" when none
 // is like it. Of two that are equally near, the first in the alphabet wins.
 func Nearest(unknown string, known []string) string {
-	best, least := "", len(unknown)/3+1
-	for _, name := range known {
-		if d := distance(unknown, name); d < least || d == least && best != "" && name < best {
-			best, least = name, d
+	return least(known, len(unknown)/3, func(name string) int { return distance(unknown, name) })
+}
+
+// least is the name that is off by least, and by most at most.
+func least(names []string, most int, off func(string) int) string {
+	best, d := "", most+1
+	for _, name := range names {
+		if n := off(name); n < d || n == d && best != "" && name < best {
+			best, d = name, n
 		}
 	}
 	return best

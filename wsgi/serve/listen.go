@@ -24,9 +24,14 @@ func listen(b options.Bind) (net.Listener, error) {
 	case "unix":
 		return listenUnix(b.Address)
 	}
-	ln, err := net.Listen(b.Network, b.Address)
+	return listenTCP(b.Address, "--port")
+}
+
+// listenTCP listens at an address that the option chooses.
+func listenTCP(address, option string) (net.Listener, error) {
+	ln, err := net.Listen("tcp", address)
 	if err != nil {
-		_, cure, _ := diagnosis.ListenProblem(b.Address, "--port", err)
+		_, cure, _ := diagnosis.ListenProblem(address, option, err)
 		return nil, fmt.Errorf("%w: %s", err, cure)
 	}
 	return ln, nil

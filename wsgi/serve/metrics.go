@@ -17,7 +17,6 @@ import (
 	"time"
 
 	"m0serve.dev/http/bus"
-	"m0serve.dev/http/config/diagnosis"
 	"m0serve.dev/wsgi/internal/metrics"
 )
 
@@ -107,10 +106,9 @@ func (s *service) openMetrics() error {
 	if s.o.Metrics == "" {
 		return nil
 	}
-	ln, err := net.Listen("tcp", s.o.Metrics)
+	ln, err := listenTCP(s.o.Metrics, "--metrics")
 	if err != nil {
-		_, cure, _ := diagnosis.ListenProblem(s.o.Metrics, "--metrics", err)
-		return fmt.Errorf("--metrics: %w: %s", err, cure)
+		return fmt.Errorf("--metrics: %w", err)
 	}
 	s.metrics = ln
 	return nil
