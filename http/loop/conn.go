@@ -139,9 +139,10 @@ func (l *Loop) detachConn(c *conn) {
 	l.count.Add(-1)
 }
 
-// settle tells everybody who had to do with c that it is gone.
+// settle tells everybody who had to do with c that it is gone. It is counted as
+// open until they all know.
 func (l *Loop) settle(c *conn, why Reason) {
-	l.g.leave()
+	defer l.g.leave()
 	l.settleLong(c)
 	c.in, c.out, c.outAt = nil, nil, 0
 	l.countKept(c, 0)

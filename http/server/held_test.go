@@ -30,6 +30,7 @@ type frames struct {
 	waiting [][]byte
 	got     []byte
 	refuse  bool
+	ending  func()           // in Closed; may be nil
 	closed  chan loop.Reason // closing it twice is a failure of its own
 }
 
@@ -53,7 +54,15 @@ func (f *frames) Received(b []byte) bool {
 	return !f.refuse
 }
 
-func (f *frames) Closed(why loop.Reason) { f.closed <- why }
+func (f *frames) Closed(why loop.Reason) {
+	f.mu.Lock()
+	ending := f.ending
+	f.mu.Unlock()
+	if ending != nil {
+		ending()
+	}
+	f.closed <- why
+}
 
 // put queues text in the framing of the answer and wakes the loop.
 func (f *frames) put(text string) {
@@ -218,6 +227,21 @@ func TestHeldPeerLeaves(t *testing.T) {
 		f.held.Wake() // at any time, any number of times
 		f.held.Close(loop.EndClean)
 	}
+}
+
+// TestConnCountsUntilItsSourceIsTold: whoever waits for Conns to be 0 finds all told.
+func TestConnCountsUntilItsSourceIsTold(t *testing.T) {
+	s := startHold(t, server.Config{}, 0)
+	c, _, f, _ := s.open(t, 1)
+	f.mu.Lock()
+	f.ending = func() {
+		if got := s.Stats().Conns; got != 1 {
+			t.Errorf("Stats().Conns = %d while its source is told, want 1", got)
+		}
+	}
+	f.mu.Unlock()
+	_ = c.Close()
+	f.wantClosed(t, loop.ClosedByPeer)
 }
 
 func TestHeldGetsWhatThePeerSends(t *testing.T) {
