@@ -73,7 +73,16 @@ func verbs() []verb {
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
+	hearHangups()
 	os.Exit(run(ctx, os.Args[1:], os.Stdout))
+}
+
+// hearHangups undoes an ignored SIGHUP (nohup) for the processes that are started from
+// here: servers under test would inherit it, and not reload.
+func hearHangups() {
+	if signal.Ignored(syscall.SIGHUP) {
+		signal.Notify(make(chan os.Signal, 1), syscall.SIGHUP) // nobody reads it
+	}
 }
 
 // run does what args say and returns the exit status.

@@ -36,11 +36,13 @@ func startManager(t *testing.T, name string) *manager {
 // next is the next message that is not a sign of life.
 func (m *manager) next(t *testing.T) string {
 	t.Helper()
-	for {
+	for end := time.Now().Add(patience); time.Now().Before(end); {
 		if text := m.read(t); text != "WATCHDOG=1" {
 			return text
 		}
 	}
+	t.Fatalf("the manager hears signs of life alone for %v", patience)
+	return ""
 }
 
 func (m *manager) read(t *testing.T) string {
