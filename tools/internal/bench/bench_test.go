@@ -252,3 +252,19 @@ func TestParseGoAllocs(t *testing.T) {
 		t.Errorf("ParseGoAllocs = %v, want 1 of Page/ours, and None", got)
 	}
 }
+
+func TestTable(t *testing.T) {
+	got := Table("work", []string{"req/s", "p50 ms"}, []Line{
+		{Side: "ours", Cells: []string{"12345678", Cell(0)}, Notes: []string{"(slow)", "(late)"}},
+		{Side: "a rival", Cells: []string{"1", Cell(2.5)}},
+		{Side: "none", Cells: []string{"7", "8"}, Why: "it is\nnot there"},
+	})
+	const want = "work        req/s  p50 ms\n" +
+		"ours     12345678       -  (slow)  (late)\n" +
+		"a rival         1    2.50\n" +
+		"none     not measured: it is\n" +
+		"         not there"
+	if got != want {
+		t.Errorf("Table =\n%s\nwant\n%s", got, want)
+	}
+}

@@ -114,10 +114,10 @@ func TestTable(t *testing.T) {
 		{Side: "granian", Why: "bench: granian ended, and printed:\nno such option"},
 	})
 	for _, want := range []string{
-		"\nm0serve                3000*     10.0        -",
-		"2.00x  >= 2.00x met (the load's core was full) (read 3)\n",
-		"\ngranian            not measured: bench: granian ended, and printed:\n" +
-			"                   no such option\n",
+		"\nm0serve  3000*    10.0       -  ",
+		"2.00x  >= 2.00x met (the load's core was full)  (read 3)\n",
+		"\ngranian  not measured: bench: granian ended, and printed:\n" +
+			"         no such option\n",
 		"\n* the load's core was full: compare CPU",
 	} {
 		if !strings.Contains(got, want) {

@@ -3,9 +3,8 @@
 package contest
 
 import (
+	"cmp"
 	"fmt"
-	"slices"
-	"strings"
 
 	"m0serve.dev/tools/internal/bench"
 )
@@ -96,50 +95,36 @@ func rowOf(rows []Row, side string) (Row, bool) {
 
 // Table is what a workload gave, for people.
 func (w Workload) Table(rows []Row) string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "%-18s %9s %8s %8s %8s %8s %8s %9s  %s", w.Name, "req/s", "CPU us", "p50 ms",
-		"p99 ms", "Pss MB", "RSS MB", "ours/it", "target")
-	figures := w.Figures(rows)
+	figures, full := w.Figures(rows), false
+	var lines []bench.Line
 	for i, r := range rows {
+		l := bench.Line{Side: r.Side}
 		if !r.isMeasured() {
-			fmt.Fprintf(&b, "\n%-18s not measured: %s", r.Side,
-				strings.ReplaceAll(r.Why, "\n", "\n"+strings.Repeat(" ", 19)))
-			continue
+			l.Why = cmp.Or(r.Why, "no round")
 		}
-		ratio := ""
-		if i > 0 && rows[0].isMeasured() {
+		rate, ratio := bench.Cell(r.Rate), "-"
+		if r.Full {
+			rate += bench.FullMark
+		}
+		if i > 0 && rows[0].isMeasured() && r.isMeasured() {
 			f := w.figure(rows[0], r, Target{})
 			ratio = fmt.Sprintf("%.2fx", f.Got())
 		}
-		fmt.Fprintf(&b, "\n%-18s %9s %8s %8s %8s %8s %8s %9s  %s", r.Side, r.rate(),
-			number(r.CPU), number(r.P50), number(r.P99), number(r.Memory.Pss), number(r.Memory.RSS),
-			ratio, r.notes(figures))
+		l.Cells = []string{rate, bench.Cell(r.CPU), bench.Cell(r.P50), bench.Cell(r.P99),
+			bench.Cell(r.Memory.Pss), bench.Cell(r.Memory.RSS), ratio}
+		l.Notes = r.notes(figures)
+		lines, full = append(lines, l), full || r.Full
 	}
-	if slices.ContainsFunc(rows, func(r Row) bool { return r.Full }) {
-		b.WriteString("\n* the load's core was full: compare CPU")
+	heads := []string{"req/s", "CPU us", "p50 ms", "p99 ms", "Pss MB", "RSS MB", "ours/it"}
+	table := bench.Table(w.Name, heads, lines)
+	if full {
+		table += bench.FullNote
 	}
-	return b.String()
-}
-
-// number leaves out what was not measured.
-func number(x float64) string {
-	if x == 0 {
-		return "-"
-	}
-	return bench.Number(x)
-}
-
-func (r Row) rate() string {
-	mark := ""
-	if r.Full {
-		mark = "*"
-	}
-	return number(r.Rate) + mark
+	return table
 }
 
 // notes are the target of a row, and what else is to be said.
-func (r Row) notes(figures []bench.Figure) string {
-	var notes []string
+func (r Row) notes(figures []bench.Figure) (notes []string) {
 	for _, f := range figures {
 		if f.Rival == r.Side {
 			notes = append(notes, f.Target()+" "+f.Verdict())
@@ -154,5 +139,5 @@ func (r Row) notes(figures []bench.Figure) string {
 	if r.Trouble != "" {
 		notes = append(notes, "("+r.Trouble+")")
 	}
-	return strings.Join(notes, " ")
+	return notes
 }

@@ -3,10 +3,10 @@
 package engine
 
 import (
+	"cmp"
 	"fmt"
 	"runtime"
 	"slices"
-	"strings"
 
 	"m0serve.dev/tools/internal/bench"
 )
@@ -153,35 +153,31 @@ func rowOf(rows []Row, side string) (Row, bool) {
 
 // Table is what a workload gave, for people.
 func (w Workload) Table(rows []Row) string {
-	var b strings.Builder
-	columns := w.columns()
-	fmt.Fprintf(&b, "%-20s", w.Name)
+	columns, full := w.columns(), false
+	var heads []string
 	for _, c := range columns {
-		fmt.Fprintf(&b, " %10s", c.head)
+		heads = append(heads, c.head)
 	}
+	var lines []bench.Line
 	for _, r := range rows {
-		fmt.Fprintf(&b, "\n%-20s", r.Side)
-		if why := r.whyNot(); why != "" {
-			if r.Why != "" {
-				why = strings.ReplaceAll(r.Why, "\n", "\n"+strings.Repeat(" ", 21))
-			}
-			b.WriteString(" not measured: " + why)
-			continue
-		}
+		l := bench.Line{Side: r.Side, Why: cmp.Or(r.Why, r.whyNot())}
 		for _, c := range columns {
-			fmt.Fprintf(&b, " %10s", c.value(r))
+			l.Cells = append(l.Cells, c.value(r))
 		}
 		if r.Late > 0 {
-			fmt.Fprintf(&b, "  (%d rounds do not count: the load itself was late)", r.Late)
+			l.Notes = append(l.Notes,
+				fmt.Sprintf("(%d rounds do not count: the load itself was late)", r.Late))
 		}
 		if r.Busy != "" {
-			b.WriteString("  " + r.Busy)
+			l.Notes = append(l.Notes, r.Busy)
 		}
+		lines, full = append(lines, l), full || r.Full
 	}
-	if slices.ContainsFunc(rows, func(r Row) bool { return r.Full }) {
-		b.WriteString("\n* the load's core was full: compare CPU")
+	table := bench.Table(w.Name, heads, lines)
+	if full {
+		table += bench.FullNote
 	}
-	return b.String()
+	return table
 }
 
 // A column of the table.
@@ -208,7 +204,7 @@ func (w Workload) columns() []column {
 	}
 	rate := column{"req/s", func(r Row) string {
 		if r.Full {
-			return bench.Number(r.Rate) + "*"
+			return bench.Number(r.Rate) + bench.FullMark
 		}
 		return bench.Number(r.Rate)
 	}}

@@ -6,7 +6,6 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
-	"strings"
 
 	"m0serve.dev/tools/internal/bench"
 )
@@ -87,33 +86,32 @@ func percentile(of []float64, p int) float64 {
 
 // Table is what a workload gave, for people.
 func (w Workload) Table(rows []Row) string {
-	var b strings.Builder
 	columns := w.columns()
-	fmt.Fprintf(&b, "%-14s", w.Kind)
+	var heads []string
 	for _, c := range columns {
-		fmt.Fprintf(&b, " %12s", c.head)
+		heads = append(heads, c.head)
 	}
+	var lines []bench.Line
 	for _, r := range rows {
-		fmt.Fprintf(&b, "\n%-14s", r.Side)
-		if r.Why != "" || r.rounds == 0 {
-			why := cmp.Or(r.Why, "no round")
-			b.WriteString(" not measured: " + strings.ReplaceAll(why, "\n", "\n"+strings.Repeat(" ", 15)))
-			continue
+		l := bench.Line{Side: r.Side, Why: r.Why}
+		if r.rounds == 0 {
+			l.Why = cmp.Or(l.Why, "no round")
 		}
 		for _, c := range columns {
-			fmt.Fprintf(&b, " %12s", c.value(r))
+			l.Cells = append(l.Cells, c.value(r))
 		}
 		if r.Lost > 0 {
-			fmt.Fprintf(&b, "  (%d deliveries lost)", r.Lost)
+			l.Notes = append(l.Notes, fmt.Sprintf("(%d deliveries lost)", r.Lost))
 		}
 		if r.Ended != "" {
-			fmt.Fprintf(&b, "  (%s)", r.Ended)
+			l.Notes = append(l.Notes, "("+r.Ended+")")
 		}
 		if r.Again > 0 {
-			fmt.Fprintf(&b, "  (%d streams turned away at first)", r.Again)
+			l.Notes = append(l.Notes, fmt.Sprintf("(%d streams turned away at first)", r.Again))
 		}
+		lines = append(lines, l)
 	}
-	return b.String()
+	return bench.Table(string(w.Kind), heads, lines)
 }
 
 // A column of the table.
@@ -124,12 +122,7 @@ type column struct {
 
 func (w Workload) columns() []column {
 	number := func(head string, of func(Row) float64) column {
-		return column{head, func(r Row) string {
-			if x := of(r); x != 0 {
-				return bench.Number(x)
-			}
-			return "-"
-		}}
+		return column{head, func(r Row) string { return bench.Cell(of(r)) }}
 	}
 	last := []column{number("p50 ms", func(r Row) float64 { return r.P50 }),
 		number("p99 ms", func(r Row) float64 { return r.P99 })}
