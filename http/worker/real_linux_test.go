@@ -124,7 +124,7 @@ func beWorker(in *Inherited, role string) int {
 	}
 	check(in.Ready())
 	if role == "orphans" && in.Index == 0 {
-		check(exec.Command("sh", "-c", "sleep 0.3 &").Run())
+		check(exec.Command("sh", "-c", "sleep 1000 &").Run())
 	}
 	for <-stop; role == "stubborn"; {
 		<-stop // and deaf
@@ -429,7 +429,19 @@ func TestOrphansAreWaitedForAsProcessOne(t *testing.T) {
 	}
 	s := startCloned(t, syscall.CLONE_NEWPID, "orphans")
 	s.says(t, "all ready")
-	s.until(t, "an orphan beside the two workers", func() bool { return len(s.workers()) == 3 })
+	orphan := 0
+	s.until(t, "an orphan beside the two workers", func() bool {
+		all := s.workers()
+		for _, pid := range all {
+			if name, _ := os.ReadFile(fmt.Sprintf("/proc/%d/comm", pid)); string(name) == "sleep\n" {
+				orphan = pid
+			}
+		}
+		return orphan != 0 && len(all) == 3
+	})
+	if err := syscall.Kill(orphan, syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
 	s.until(t, "the end of the orphan", func() bool {
 		return len(s.workers()) == 2 && len(s.children(true)) == 0
 	})
