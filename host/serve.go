@@ -98,7 +98,7 @@ func (s *service) bindAcceptShare() (err error) {
 
 func (s *service) armSignals() error {
 	s.stops = worker.ArmStops()
-	if s.inherited == nil && s.certificate != nil && !signal.Ignored(syscall.SIGHUP) {
+	if s.inherited == nil && s.certificate != nil && worker.HearsHangup(s.log) {
 		s.armHangup()
 	}
 	return nil

@@ -11,7 +11,7 @@ import (
 // Stats is what a Group has done, by counters that only grow unless said
 // otherwise.
 type Stats struct {
-	Conns     int64 // open now
+	Conns     int64 // open now; those whose sources are being told of the end, too
 	Held      int64 // of these, held
 	Requests  uint64
 	Takeovers uint64 // handlers that lost the loop

@@ -38,6 +38,24 @@ func (s *service) signal(t *testing.T, sig syscall.Signal) {
 	}
 }
 
+// TestIgnoredHangupStaysIgnored: under nohup a hangup replaces nobody, and that is told.
+func TestIgnoredHangupStaysIgnored(t *testing.T) {
+	t.Parallel()
+	s := startService(t, "serve", "sh", "-c", `trap "" HUP; exec "$0"`)
+	s.says(t, "SIGHUP was ignored at the start")
+	s.says(t, "all ready")
+	s.signal(t, syscall.SIGHUP)
+	s.signal(t, syscall.SIGTTIN) // behind it in the same queue
+	s.says(t, "one worker more")
+	if strings.Contains(s.text(), "rolling restart") {
+		t.Error("a hangup that was ignored at the start replaces the workers")
+	}
+	s.signal(t, syscall.SIGTERM)
+	if code := s.wait(t); code != 0 {
+		t.Errorf("exit %d, want 0", code)
+	}
+}
+
 func TestSignalsAddAndTakeAwayWorkers(t *testing.T) {
 	t.Parallel()
 	s := startService(t, "serve")

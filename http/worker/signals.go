@@ -3,6 +3,7 @@
 package worker
 
 import (
+	"log/slog"
 	"os"
 	"os/signal"
 	"sync"
@@ -79,4 +80,16 @@ func (s *Stops) Retire() {
 		return
 	}
 	s.retire.Do(func() { close(s.retired) })
+}
+
+// HearsHangup reports whether SIGHUP may be taken over to read things again. Who started
+// the process with it ignored, as nohup(1) does, wants no hangup to do anything; log says
+// so, since a reload that is asked for later does nothing either.
+func HearsHangup(log *slog.Logger) bool {
+	if !signal.Ignored(syscall.SIGHUP) {
+		return true
+	}
+	log.Warn("worker: SIGHUP was ignored at the start, as under nohup, and will reload nothing; " +
+		"for reloads start with setsid, or as a service")
+	return false
 }

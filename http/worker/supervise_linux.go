@@ -28,8 +28,7 @@ func Supervise(cfg Config) int {
 	defer stops.Retire()
 	orders := make(chan os.Signal, ordersMax)
 	signal.Notify(orders, syscall.SIGTTIN, syscall.SIGTTOU, syscall.SIGUSR1)
-	// An ignored SIGHUP stays ignored: somebody started us with nohup.
-	if !signal.Ignored(syscall.SIGHUP) {
+	if HearsHangup(cfg.log()) {
 		signal.Notify(orders, syscall.SIGHUP)
 	}
 	defer signal.Stop(orders)
