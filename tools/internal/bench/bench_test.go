@@ -254,16 +254,18 @@ func TestParseGoAllocs(t *testing.T) {
 }
 
 func TestTable(t *testing.T) {
-	got := Table("work", []string{"req/s", "p50 ms"}, []Line{
-		{Side: "ours", Cells: []string{"12345678", Cell(0)}, Notes: []string{"(slow)", "(late)"}},
+	got := Table("work", []string{"req/s", "p50 ms", "notes"}, []Line{
+		{Side: "ours", Cells: []string{RateCell(12345678, true), Cell(0)},
+			Notes: []string{"(slow)", "(late)"}, Full: true},
 		{Side: "a rival", Cells: []string{"1", Cell(2.5)}},
 		{Side: "none", Cells: []string{"7", "8"}, Why: "it is\nnot there"},
 	})
-	const want = "work        req/s  p50 ms\n" +
-		"ours     12345678       -  (slow)  (late)\n" +
-		"a rival         1    2.50\n" +
+	const want = "work         req/s  p50 ms  notes\n" +
+		"ours     12345678*       -  (slow)  (late)\n" +
+		"a rival          1    2.50\n" +
 		"none     not measured: it is\n" +
-		"         not there"
+		"         not there\n" +
+		"* the load's core was full: compare CPU"
 	if got != want {
 		t.Errorf("Table =\n%s\nwant\n%s", got, want)
 	}

@@ -13,10 +13,34 @@ type Line struct {
 	Cells []string // one a column
 	Why   string   // why it was not measured, if it was not: then it has no cells
 	Notes []string // behind the cells
+	Full  bool     // the load could not ask for more, which is told below the table
+}
+
+// A Column of a table has a value for each row of a bench.
+type Column[R any] struct {
+	Head  string
+	Value func(R) string
+}
+
+// Heads are those of columns.
+func Heads[R any](columns []Column[R]) (heads []string) {
+	for _, c := range columns {
+		heads = append(heads, c.Head)
+	}
+	return heads
+}
+
+// Cells are the values of a row.
+func Cells[R any](columns []Column[R], row R) (cells []string) {
+	for _, c := range columns {
+		cells = append(cells, c.Value(row))
+	}
+	return cells
 }
 
 // Table is what a workload gave, for people: its name and the heads of its columns,
-// and a line a side. Columns are as wide as what stands in them.
+// and a line a side. Columns are as wide as what stands in them; notes may have a head,
+// behind those of the cells.
 func Table(name string, heads []string, lines []Line) string {
 	side, widths := len(name), make([]int, len(heads))
 	for i, head := range heads {
@@ -36,7 +60,9 @@ func Table(name string, heads []string, lines []Line) string {
 		}
 	}
 	row(name, heads)
+	full := false
 	for _, l := range lines {
+		full = full || l.Full
 		b.WriteByte('\n')
 		if l.Why != "" {
 			indent := "\n" + strings.Repeat(" ", side+2)
@@ -49,6 +75,9 @@ func Table(name string, heads []string, lines []Line) string {
 			b.WriteString("  " + note)
 		}
 	}
+	if full {
+		b.WriteString("\n" + fullMark + " the load's core was full: compare CPU")
+	}
 	return b.String()
 }
 
@@ -60,8 +89,12 @@ func Cell(x float64) string {
 	return Number(x)
 }
 
-// FullMark stands behind a rate that the load could not have made higher.
-const FullMark = "*"
+// RateCell is Cell for a rate; full says that the load could not have made it higher.
+func RateCell(rate float64, full bool) string {
+	if full {
+		return Cell(rate) + fullMark
+	}
+	return Cell(rate)
+}
 
-// FullNote says below a table what FullMark means.
-const FullNote = "\n" + FullMark + " the load's core was full: compare CPU"
+const fullMark = "*"

@@ -95,32 +95,24 @@ func rowOf(rows []Row, side string) (Row, bool) {
 
 // Table is what a workload gave, for people.
 func (w Workload) Table(rows []Row) string {
-	figures, full := w.Figures(rows), false
+	figures := w.Figures(rows)
 	var lines []bench.Line
 	for i, r := range rows {
-		l := bench.Line{Side: r.Side}
+		l := bench.Line{Side: r.Side, Notes: r.notes(figures), Full: r.Full}
 		if !r.isMeasured() {
 			l.Why = cmp.Or(r.Why, "no round")
 		}
-		rate, ratio := bench.Cell(r.Rate), "-"
-		if r.Full {
-			rate += bench.FullMark
-		}
+		ratio := "-"
 		if i > 0 && rows[0].isMeasured() && r.isMeasured() {
 			f := w.figure(rows[0], r, Target{})
 			ratio = fmt.Sprintf("%.2fx", f.Got())
 		}
-		l.Cells = []string{rate, bench.Cell(r.CPU), bench.Cell(r.P50), bench.Cell(r.P99),
-			bench.Cell(r.Memory.Pss), bench.Cell(r.Memory.RSS), ratio}
-		l.Notes = r.notes(figures)
-		lines, full = append(lines, l), full || r.Full
+		l.Cells = []string{bench.RateCell(r.Rate, r.Full), bench.Cell(r.CPU), bench.Cell(r.P50),
+			bench.Cell(r.P99), bench.Cell(r.Memory.Pss), bench.Cell(r.Memory.RSS), ratio}
+		lines = append(lines, l)
 	}
-	heads := []string{"req/s", "CPU us", "p50 ms", "p99 ms", "Pss MB", "RSS MB", "ours/it"}
-	table := bench.Table(w.Name, heads, lines)
-	if full {
-		table += bench.FullNote
-	}
-	return table
+	heads := []string{"req/s", "CPU us", "p50 ms", "p99 ms", "Pss MB", "RSS MB", "ours/it", "target"}
+	return bench.Table(w.Name, heads, lines)
 }
 
 // notes are the target of a row, and what else is to be said.

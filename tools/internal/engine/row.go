@@ -153,17 +153,11 @@ func rowOf(rows []Row, side string) (Row, bool) {
 
 // Table is what a workload gave, for people.
 func (w Workload) Table(rows []Row) string {
-	columns, full := w.columns(), false
-	var heads []string
-	for _, c := range columns {
-		heads = append(heads, c.head)
-	}
+	columns := w.columns()
 	var lines []bench.Line
 	for _, r := range rows {
-		l := bench.Line{Side: r.Side, Why: cmp.Or(r.Why, r.whyNot())}
-		for _, c := range columns {
-			l.Cells = append(l.Cells, c.value(r))
-		}
+		l := bench.Line{Side: r.Side, Cells: bench.Cells(columns, r),
+			Why: cmp.Or(r.Why, r.whyNot()), Full: r.Full}
 		if r.Late > 0 {
 			l.Notes = append(l.Notes,
 				fmt.Sprintf("(%d rounds do not count: the load itself was late)", r.Late))
@@ -171,29 +165,21 @@ func (w Workload) Table(rows []Row) string {
 		if r.Busy != "" {
 			l.Notes = append(l.Notes, r.Busy)
 		}
-		lines, full = append(lines, l), full || r.Full
+		lines = append(lines, l)
 	}
-	table := bench.Table(w.Name, heads, lines)
-	if full {
-		table += bench.FullNote
-	}
-	return table
+	return bench.Table(w.Name, bench.Heads(columns), lines)
 }
 
-// A column of the table.
-type column struct {
-	head  string
-	value func(Row) string
-}
+type column = bench.Column[Row]
 
 func (w Workload) columns() []column {
 	number := func(head string, of func(Row) float64) column {
-		return column{head, func(r Row) string { return bench.Number(of(r)) }}
+		return column{Head: head, Value: func(r Row) string { return bench.Number(of(r)) }}
 	}
 	if w.Kind == Still {
 		return []column{number("seconds", func(r Row) float64 { return r.Watched }),
 			number("still", func(r Row) float64 { return r.Still }),
-			{"wake-ups", func(r Row) string { return fmt.Sprint(r.Woken) }}}
+			{Head: "wake-ups", Value: func(r Row) string { return fmt.Sprint(r.Woken) }}}
 	}
 	last := []column{number("CPU us", func(r Row) float64 { return r.CPU }),
 		number("p50 ms", func(r Row) float64 { return r.P50 }),
@@ -202,12 +188,7 @@ func (w Workload) columns() []column {
 		return append(last, number("p99.9 ms", func(r Row) float64 { return r.P999 }),
 			number("late ms", func(r Row) float64 { return r.Generator }))
 	}
-	rate := column{"req/s", func(r Row) string {
-		if r.Full {
-			return bench.Number(r.Rate) + bench.FullMark
-		}
-		return bench.Number(r.Rate)
-	}}
+	rate := column{Head: "req/s", Value: func(r Row) string { return bench.RateCell(r.Rate, r.Full) }}
 	if slices.ContainsFunc(w.Targets, func(t Target) bool { return t.Takeovers > 0 }) {
 		last = append(last, number("takeovers", func(r Row) float64 { return r.Takeovers }))
 	}

@@ -87,18 +87,11 @@ func percentile(of []float64, p int) float64 {
 // Table is what a workload gave, for people.
 func (w Workload) Table(rows []Row) string {
 	columns := w.columns()
-	var heads []string
-	for _, c := range columns {
-		heads = append(heads, c.head)
-	}
 	var lines []bench.Line
 	for _, r := range rows {
-		l := bench.Line{Side: r.Side, Why: r.Why}
+		l := bench.Line{Side: r.Side, Cells: bench.Cells(columns, r), Why: r.Why}
 		if r.rounds == 0 {
 			l.Why = cmp.Or(l.Why, "no round")
-		}
-		for _, c := range columns {
-			l.Cells = append(l.Cells, c.value(r))
 		}
 		if r.Lost > 0 {
 			l.Notes = append(l.Notes, fmt.Sprintf("(%d deliveries lost)", r.Lost))
@@ -111,18 +104,14 @@ func (w Workload) Table(rows []Row) string {
 		}
 		lines = append(lines, l)
 	}
-	return bench.Table(string(w.Kind), heads, lines)
+	return bench.Table(string(w.Kind), bench.Heads(columns), lines)
 }
 
-// A column of the table.
-type column struct {
-	head  string
-	value func(Row) string
-}
+type column = bench.Column[Row]
 
 func (w Workload) columns() []column {
 	number := func(head string, of func(Row) float64) column {
-		return column{head, func(r Row) string { return bench.Cell(of(r)) }}
+		return column{Head: head, Value: func(r Row) string { return bench.Cell(of(r)) }}
 	}
 	last := []column{number("p50 ms", func(r Row) float64 { return r.P50 }),
 		number("p99 ms", func(r Row) float64 { return r.P99 })}
@@ -137,16 +126,18 @@ func (w Workload) columns() []column {
 		last = append(last, number("turn ms", func(r Row) float64 { return r.TurnMs }))
 	case Stalled:
 		return []column{
-			{"got", func(r Row) string { return fmt.Sprintf("%d/%d", r.Got, r.Wanted) }},
-			{"order", func(r Row) string { return map[bool]string{false: "kept", true: "BROKEN"}[r.Mixed] }},
-			{"timeouts", func(r Row) string { return fmt.Sprint(r.Timeouts) }}, ack,
+			{Head: "got", Value: func(r Row) string { return fmt.Sprintf("%d/%d", r.Got, r.Wanted) }},
+			{Head: "order", Value: func(r Row) string {
+				return map[bool]string{false: "kept", true: "BROKEN"}[r.Mixed]
+			}},
+			{Head: "timeouts", Value: func(r Row) string { return fmt.Sprint(r.Timeouts) }}, ack,
 		}
 	case Busy:
 		return slices.Concat(last, []column{cpu}, memory, []column{open,
 			number("views' core", func(r Row) float64 { return r.Busy })})
 	case Sibling:
 		count := func(head string, of func(Row) int) column {
-			return column{head, func(r Row) string { return fmt.Sprint(of(r)) }}
+			return column{Head: head, Value: func(r Row) string { return fmt.Sprint(of(r)) }}
 		}
 		return append(last, ack, count("refused", func(r Row) int { return r.Refused }),
 			count("unanswered", func(r Row) int { return r.Timeouts }))
